@@ -1,0 +1,54 @@
+"""Options of the suite: the Hypothesis profile and where the recorded runs lie."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+BENCH_DATA_HELP = (
+    "recorded runs of the engine: a checkout of Helldez/BigMoeOnEdge has them under docs/bench-data; "
+    "point --bench-data or CACHEGATE_BENCH_DATA at that folder"
+)
+ENGINE_RUNS_HELP = (
+    "more runs of the engine on tiny models (fixtures/runs holds the committed ones); "
+    "point --engine-runs or CACHEGATE_ENGINE_RUNS at a folder with their manifest.json"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Register the suite's own options."""
+    group = parser.getgroup("cachegate")
+    group.addoption("--profile", default="quick", choices=["quick", "gate", "nightly"])
+    group.addoption("--bench-data", metavar="DIR", help=BENCH_DATA_HELP)
+    group.addoption("--engine-runs", metavar="DIR", help=ENGINE_RUNS_HELP)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Load the Hypothesis profile the run asked for."""
+    from fixtures import profiles  # noqa: PLC0415 - Hypothesis is not imported before pytest is configured
+
+    profiles.load(config.getoption("--profile"))
+
+
+def _folder(config: pytest.Config, option: str, variable: str, how: str) -> Path:
+    named = config.getoption(option) or os.environ.get(variable)
+    if not named:
+        pytest.skip(how)
+    folder = Path(named)
+    if not folder.is_dir():
+        raise pytest.UsageError(f"{option}: {named} is not a folder; {how}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def bench_data(pytestconfig: pytest.Config) -> Path:
+    """The folder of recorded runs and routing traces; the test skips where there is none."""
+    return _folder(pytestconfig, "--bench-data", "CACHEGATE_BENCH_DATA", BENCH_DATA_HELP)
+
+
+@pytest.fixture(scope="session")
+def engine_runs(pytestconfig: pytest.Config) -> Path:
+    """The folder of all tiny-model runs with their manifest; the test skips where there is none."""
+    return _folder(pytestconfig, "--engine-runs", "CACHEGATE_ENGINE_RUNS", ENGINE_RUNS_HELP)
