@@ -1,0 +1,68 @@
+"""The `cachegate` command: which subcommand runs, and how errors become exit codes.
+
+0: all that was exercised passed; 1: a fail, crash, hang or garbage; 2: unusable input or usage; 3: nothing was judged.
+Each subcommand is a module of this folder with `HELP`, `add_arguments(parser)` and `run(args) -> int`; only the one
+that runs is imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from reference.errors import InputError
+
+UNUSABLE = 2
+
+COMMANDS = {
+    "check": ("gate.check", "run the laws and golden tables: the gate"),
+    "audit": ("gate.audit", "judge recorded runs and routing traces of the engine"),
+    "curve": ("gate.curve", "what every budget and policy would have given on a routing trace"),
+    "rows": ("gate.rows", "what every row-cache layout would have given on a text or row trace"),
+    "metrics": ("gate.metrics", "judge a row-cache server by its Prometheus counters"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; gives the exit code."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    parser = _parser(arguments)
+    args = parser.parse_args(arguments)
+    try:
+        code: int = args.run(args)
+    except InputError as error:
+        print(f"cachegate: {error}", file=sys.stderr)
+        return UNUSABLE
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    except KeyboardInterrupt:
+        print("cachegate: interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
+    return code
+
+
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser; only the subcommand that is named gets its arguments."""
+    parser = argparse.ArgumentParser(
+        prog="cachegate",
+        description="The gate that a change to an inference weight cache must pass.",
+        epilog="Exit codes: 0 passed, 1 failed, 2 unusable input, 3 nothing was judged.",
+    )
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    named = next((word for word in arguments if not word.startswith("-")), "")
+    for name, (module_name, summary) in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=summary)
+        if name == named:
+            module = importlib.import_module(module_name)
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,199 @@
+"""`cachegate curve`: what would every budget and policy have given on a routing trace?
+
+All turns of a trace are replayed on one warm cache, in file order. Budgets are kept to the byte.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
+
+from gate.quantities import choice_list, decimal_list, mib_list
+from gate.show import print_table
+from reference.errors import MIB, InputError
+from reference.expert_config import POLICIES
+from reference.sizing import cycles_held, token_demand_bytes
+from replay.curve import ONE_PASS, Curve
+from replay.lookups import lookups_of, shape_of
+from replay.tally import Tally, added
+from replay.traces import RouteTrace, read_route_trace
+
+DEFAULT_CYCLES = "0.5,1,2,3,4,5,6,8"
+
+
+@dataclass(frozen=True, slots=True)
+class CurveRow:
+    """One budget of one policy on one trace; the fields are those of `--json`.
+
+    turn: None when the row is over all turns of a trace that has several. hit_pct, decode_hit_pct: None with the cache
+    off or without lookups. read_bytes: logical, prefill included.
+    """
+
+    trace: str
+    turn: int | None
+    policy: str
+    budget_bytes: int
+    cycles: float
+    hit_pct: float | None
+    decode_hit_pct: float | None
+    hits: int
+    lookups: int
+    decode_hits: int
+    decode_lookups: int
+    read_bytes: int
+    decode_read_bytes: int
+    evictions: int
+    rereads: int
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `cachegate curve`."""
+    parser.add_argument("traces", nargs="+", metavar="TRACE", help="routing trace (--route-trace)")
+    parser.add_argument(
+        "--policy", default="lru", metavar="P,…", help=f"{', '.join(POLICIES)} or all"
+    )
+    budgets = parser.add_mutually_exclusive_group()
+    budgets.add_argument(
+        "--cycles",
+        metavar="N,…",
+        help=f"budgets in cycles of exact bytes (default {DEFAULT_CYCLES})",
+    )
+    budgets.add_argument("--budget-mib", metavar="N,…", help="budgets in MiB, fractions allowed")
+    budgets.add_argument(
+        "--all", action="store_true", help="every budget where the curve changes (lru and layer)"
+    )
+    parser.add_argument(
+        "--turn",
+        metavar="N",
+        help="that turn alone, on the cache as the turns before left it; `each` for every turn",
+    )
+    parser.add_argument(
+        "--scope", choices=["decode", "all"], default="decode", help="the table's hit rate"
+    )
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--json", action="store_true", help="one list of rows on standard output")
+    output.add_argument("--csv", action="store_true", help="the same rows as CSV")
+    parser.add_argument("--plot", metavar="FILE", help="hit rate against cycles held, .svg or .png")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Replay and print. Raises InputError before anything is printed."""
+    policies = choice_list(args.policy, POLICIES, "--policy")
+    if args.all and not set(policies) <= set(ONE_PASS):
+        raise InputError(
+            f"--all needs a policy whose whole curve comes out of one pass, not {args.policy}",
+            source="--policy",
+            expected=" or ".join(ONE_PASS),
+            cure="name budgets with --cycles or --budget-mib for the others",
+        )
+    traces = [read_route_trace(path) for path in args.traces]
+    rows = [row for trace in traces for row in _rows(trace, policies, args)]
+    if args.plot:
+        from gate.curve_plot import plot_curves  # noqa: PLC0415 - drawing is slow to import
+
+        plot_curves(traces, policies, rows, args.plot)
+    _print(rows, args)
+    return 0
+
+
+def _rows(
+    trace: RouteTrace, policies: Sequence[str], args: argparse.Namespace
+) -> list[CurveRow]:
+    lookups = lookups_of(trace)
+    rows = []
+    for policy in policies:
+        curve = Curve(lookups, policy)
+        for budget_bytes in _budgets(trace, curve, args):
+            tallies = curve.at(budget_bytes)
+            for turn in _turns(trace, args.turn):
+                rows.append(_row(trace, policy, budget_bytes, turn, tallies))
+    return rows
+
+
+def _budgets(trace: RouteTrace, curve: Curve, args: argparse.Namespace) -> list[int]:
+    if args.all:
+        return [0, *curve.breakpoints()]
+    if args.budget_mib is not None:
+        return mib_list(args.budget_mib, "--budget-mib")
+    demand = token_demand_bytes(shape_of(trace))
+    cycles = decimal_list(args.cycles or DEFAULT_CYCLES, "--cycles")
+    return [int(Fraction(demand) * number) for number in cycles]
+
+
+def _turns(trace: RouteTrace, wanted: str | None) -> list[int | None]:
+    """The turns to give rows for; None is all turns together."""
+    if wanted is None:
+        return [trace.turns[0]] if len(trace.turns) == 1 else [None]
+    if wanted == "each":
+        return list(trace.turns)
+    if not wanted.isdecimal() or int(wanted) not in trace.turns:
+        raise InputError(
+            f"no turn {wanted} in {trace.source}",
+            source="--turn",
+            expected=f"{', '.join(map(str, trace.turns))} or each",
+        )
+    return [int(wanted)]
+
+
+def _row(
+    trace: RouteTrace, policy: str, budget_bytes: int, turn: int | None, tallies: list[Tally]
+) -> CurveRow:
+    mine = [tally for tally in tallies if turn is None or tally.turn == turn]
+    lookups, hits, read_bytes, evictions, rereads = added(mine)
+    decode_lookups, decode_hits, decode_read_bytes, _, _ = added(t for t in mine if t.decode)
+    return CurveRow(
+        trace=trace.source,
+        turn=turn,
+        policy=policy,
+        budget_bytes=budget_bytes,
+        cycles=cycles_held(budget_bytes, shape_of(trace)),
+        hit_pct=100 * hits / lookups if lookups else None,
+        decode_hit_pct=100 * decode_hits / decode_lookups if decode_lookups else None,
+        hits=hits,
+        lookups=lookups,
+        decode_hits=decode_hits,
+        decode_lookups=decode_lookups,
+        read_bytes=read_bytes,
+        decode_read_bytes=decode_read_bytes,
+        evictions=evictions,
+        rereads=rereads,
+    )
+
+
+def _print(rows: Sequence[CurveRow], args: argparse.Namespace) -> None:
+    if args.json:
+        print(json.dumps([asdict(row) for row in rows], indent=1))
+    elif args.csv:
+        writer = csv.DictWriter(sys.stdout, [field.name for field in fields(CurveRow)])
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
+    else:
+        _print_table(rows, args.scope)
+
+
+def _print_table(rows: Sequence[CurveRow], scope: str) -> None:
+    headings = ("turn", "policy", "budget MiB", "cycles", f"hit % ({scope})")
+    headings += ("read MiB", "evictions", "re-reads")
+    for trace in dict.fromkeys(row.trace for row in rows):
+        print(trace)
+        print_table(headings, [_cells(row, scope) for row in rows if row.trace == trace])
+
+
+def _cells(row: CurveRow, scope: str) -> tuple[str, ...]:
+    hit_pct = row.decode_hit_pct if scope == "decode" else row.hit_pct
+    read_bytes = row.decode_read_bytes if scope == "decode" else row.read_bytes
+    return (
+        "all" if row.turn is None else str(row.turn),
+        row.policy,
+        f"{row.budget_bytes / MIB:.3f}",
+        f"{row.cycles:.3f}",
+        "off" if hit_pct is None else f"{hit_pct:.2f}",
+        f"{read_bytes / MIB:.1f}",
+        str(row.evictions),
+        str(row.rereads),
+    )

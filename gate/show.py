@@ -1,0 +1,52 @@
+"""How is something shown on a terminal? Plain tables, and progress where somebody is watching."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Columns as wide as their widest cell; numbers to the right, words to the left."""
+    widths = [
+        max(len(cell) for cell in column) for column in zip(headings, *rows, strict=True)
+    ]
+    right = [
+        bool(rows) and all(row[at][:1] in "0123456789-+." for row in rows)
+        for at in range(len(headings))
+    ]
+    for cells in (headings, *rows):
+        print(
+            "  ".join(
+                cell.rjust(width) if to_the_right else cell.ljust(width)
+                for cell, width, to_the_right in zip(cells, widths, right, strict=True)
+            ).rstrip()
+        )
+
+
+class Progress:
+    """A counter on standard error, only where it is a terminal and not under CI.
+
+    Args:
+        what: what is counted.
+        total: how many there are; None if that is not known.
+    """
+
+    def __init__(self, what: str, total: int | None = None) -> None:
+        self.what = what
+        self.total = total
+        self.done = 0
+        self.shown = sys.stderr.isatty() and not os.environ.get("CI")
+
+    def step(self, count: int = 1) -> None:
+        """`count` more are done."""
+        self.done += count
+        if self.shown:
+            of = "" if self.total is None else f" of {self.total}"
+            print(f"\r{self.what}: {self.done}{of}", end="", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Clear the line."""
+        if self.shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
