@@ -25,10 +25,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from reference import eviction
+from reference.budget import Budget
 from reference.eviction import Entry, Key
 from reference.expert_config import ExpertConfig
 from reference.expert_counters import DemandMeter, ExpertCounters
-from reference.sizing import floor_to_cycles, total_expert_bytes
+from reference.sizing import ModelShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +72,10 @@ class ExpertCache:
     def __init__(self, config: ExpertConfig, next_use: Callable[[Key], int] | None = None) -> None:
         self.config = config
         self.rules = config.rules
-        self.shape = config.shape
-        self.requested_bytes = config.budget_bytes
-        self.budget_bytes = self._allowed(config.budget_bytes)
+        self.budget = Budget(config)
         self.residents: OrderedDict[Key, Entry] = OrderedDict()
         self.counters = ExpertCounters()
         self.demand = DemandMeter()
-        self._off_for_ever = self.budget_bytes == 0 and self.rules.shrink_to_zero == "one-byte"
         self._speculation = Speculation()
         self._evicted_once: set[Key] = set()
         self._uses: dict[Key, int] = {}
@@ -201,30 +199,37 @@ class ExpertCache:
     # --- the budget -------------------------------------------------------------------------------------------------
 
     @property
+    def shape(self) -> ModelShape:
+        """The model with the top-k of now."""
+        return self.budget.shape
+
+    @property
+    def budget_bytes(self) -> int:
+        """The budget in force."""
+        return self.budget.granted_bytes
+
+    @property
     def is_off(self) -> bool:
         """Budget 0: every load reads, nothing is kept."""
         return self.budget_bytes == 0
 
     def set_budget(self, request_bytes: int) -> None:
         """Ask for a new budget. A grow evicts nothing; a shrink evicts at once, without protecting the last batch."""
-        self.requested_bytes = request_bytes
-        if self._off_for_ever:
-            return
-        if self.rules.budget == "bytes" and request_bytes == self.budget_bytes:
-            return
-        old, self.budget_bytes = self.budget_bytes, self._resized(request_bytes)
-        if self.rules.budget == "cycles" and self.budget_bytes == old:
-            return
-        self.counters.resizes += 1
-        if self.budget_bytes < old:
-            self.settle_speculation()
-            self._shrink()
+        before = self.budget_bytes
+        if self.budget.request(request_bytes):
+            self._resized(before)
 
     def set_k(self, k: int) -> None:
         """The router's top-k changes; with whole-cycle budgets the last request is floored again at once."""
-        self.shape = self.shape.with_k(k)
-        if self.rules.budget == "cycles":
-            self.set_budget(self.requested_bytes)
+        before = self.budget_bytes
+        if self.budget.change_k(k):
+            self._resized(before)
+
+    def _resized(self, before: int) -> None:
+        self.counters.resizes += 1
+        if self.budget_bytes < before:
+            self.settle_speculation()
+            self._shrink()
 
     def _shrink(self) -> None:
         if not eviction.is_partitioned(self.config.policy):
@@ -233,22 +238,6 @@ class ExpertCache:
         slice_bytes = self.budget_bytes // len(self.shape.moe_layers)
         for layer in self.shape.moe_layers:
             self._evict(slice_bytes, eviction.of_layer(self.residents, layer), set())
-
-    def _allowed(self, request_bytes: int) -> int:
-        """The budget a request opens the cache with."""
-        if self.rules.budget == "cycles":
-            return floor_to_cycles(request_bytes, self.shape)
-        return request_bytes
-
-    def _resized(self, request_bytes: int) -> int:
-        """The budget a later request gives."""
-        if self.rules.budget == "cycles":
-            allowed = floor_to_cycles(request_bytes, self.shape)
-        elif request_bytes > self.budget_bytes and self.rules.grow == "total":
-            allowed = min(request_bytes, total_expert_bytes(self.shape))
-        else:
-            allowed = request_bytes
-        return max(1, allowed) if self.rules.shrink_to_zero == "one-byte" else allowed
 
     # --- speculation ------------------------------------------------------------------------------------------------
 

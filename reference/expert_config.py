@@ -16,7 +16,7 @@ POLICIES = ("lru", "lfu", "random", "layer", "layerlfu", "belady")
 BUDGET_RULES = ("cycles", "bytes")
 RESIZE_RULES = ("refuse", "apply")
 ZERO_RULES = ("off", "one-byte")
-GROW_RULES = ("top", "total", "free")
+GROW_RULES = ("free", "total")
 FAILED_READ_RULES = ("absent", "resident")
 
 
@@ -31,9 +31,8 @@ class Rules:
             out at once (in the engine it is undefined: a data race).
         shrink_to_zero: "off": the cache is off and a later grow turns it on again. "one-byte": the budget becomes one
             byte; a cache opened with 0 stays off for ever.
-        grow: what bounds a budget that grows (and, for "top", the opening one): "top": the least multiple of the token
-            demand that holds all experts (only with budget="cycles"); "total": the bytes of all experts; "free":
-            nothing.
+        grow: with budgets kept to the byte, what bounds one that grows: "free": nothing. "total": the bytes of all
+            experts. (The opening budget is bounded by neither; whole cycles always end at the top.)
         failed_read: what a failed demand read leaves: "absent": the entry is not resident and the next access is a
             miss. "resident": the batch stays marked resident with wrong bytes and nothing is evicted, which is the
             engine's known fault.
@@ -42,7 +41,7 @@ class Rules:
     budget: str = "cycles"
     resize_in_generation: str = "refuse"
     shrink_to_zero: str = "off"
-    grow: str = "top"
+    grow: str = "free"
     failed_read: str = "absent"
 
     def __post_init__(self) -> None:
@@ -61,7 +60,7 @@ class Rules:
 
 PROPOSAL_RULES = Rules()
 ENGINE_RULES = Rules("bytes", "apply", "one-byte", "total", "resident")
-EXACT_BYTES = Rules(budget="bytes", grow="free")
+EXACT_BYTES = Rules(budget="bytes")
 """The proposal's rules with the budget kept to the byte: what small examples and replays use."""
 
 

@@ -208,10 +208,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came out of a program: the answer after opening, and one answer for each operation."""
+    """What came out of a program: the answer after opening, and one answer for each operation.
+
+    `level` is the highest observation level its answers offer; what lies above it is None.
+    """
 
     opened: Answer
     answers: tuple[Answer, ...]
+    level: int = 3
 
 
 def plain(operation: Operation) -> Plain:

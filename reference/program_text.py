@@ -98,7 +98,7 @@ def parse(text: str, source: str = "program") -> Program:
 def _operation(line: Line, rows: bool) -> Operation:
     word, count = line.take("an operation"), None
     if word == "repeat":
-        count = line.integer("how often", most=MAX_REPEAT)
+        count = line.integer("how often", least=1, most=MAX_REPEAT)
         word = line.take("an operation to repeat")
     operation = _plain(line, word, rows)
     line.done()
