@@ -1,4 +1,4 @@
-"""Options of the suite: the Hypothesis profile and where the recorded runs lie."""
+"""Options of the suite: the profile, what is under test, and where the recorded runs lie."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
+
+pytest_plugins = ["gate.recorder"]
 
 BENCH_DATA_HELP = (
     "recorded runs of the engine: a checkout of Helldez/BigMoeOnEdge has them under docs/bench-data; "
@@ -21,6 +23,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Register the suite's own options."""
     group = parser.getgroup("cachegate")
     group.addoption("--profile", default="quick", choices=["quick", "gate", "nightly"])
+    group.addoption("--expert-cache", action="append", metavar="CONNECT")
+    group.addoption("--row-cache", action="append", metavar="CONNECT")
+    group.addoption("--counterexamples", metavar="DIR", default="counterexamples")
     group.addoption("--bench-data", metavar="DIR", help=BENCH_DATA_HELP)
     group.addoption("--engine-runs", metavar="DIR", help=ENGINE_RUNS_HELP)
 
@@ -52,3 +57,9 @@ def bench_data(pytestconfig: pytest.Config) -> Path:
 def engine_runs(pytestconfig: pytest.Config) -> Path:
     """The folder of all tiny-model runs with their manifest; the test skips where there is none."""
     return _folder(pytestconfig, "--engine-runs", "CACHEGATE_ENGINE_RUNS", ENGINE_RUNS_HELP)
+
+
+@pytest.fixture(scope="session")
+def counterexamples(pytestconfig: pytest.Config) -> Path:
+    """Where failing programs are written."""
+    return Path(pytestconfig.getoption("--counterexamples"))

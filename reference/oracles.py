@@ -28,10 +28,14 @@ def applies(program: Program, steps: list[Step]) -> bool:
     return (
         config.policy == "lru"
         and not config.dropping.fraction
-        and config.rules.failed_read == "absent"
+        and (config.rules.failed_read == "absent" or not any(map(_may_fail, steps)))
         and not any(isinstance(step.operation, Prefetch | Retain) for step in steps)
         and sum(step.times for step in steps if step.is_load) <= MAX_EXPANDED
     )
+
+
+def _may_fail(step: Step) -> bool:
+    return step.is_load and bool(step.failing)
 
 
 @dataclass(slots=True)

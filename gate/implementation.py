@@ -1,0 +1,135 @@
+"""What is an implementation under judgement? Something that runs a whole program and gives its outcome.
+
+Connect strings: `builtin` (the reference itself; `builtin:exact` and `builtin:engine` under other rules),
+`python:MODULE:CLASS` (gate/objects.py), `cmd:COMMAND` (gate/process.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from reference.errors import InputError, printable
+from reference.expert_config import ENGINE_RULES, EXACT_BYTES, PROPOSAL_RULES, Rules
+from reference.program import Answer, Outcome, Program
+from reference.run import run
+
+CRASH, HANG, GARBAGE = "crash", "hang", "garbage"
+
+
+class Failure(Exception):
+    """The implementation did not give an outcome: one of CRASH, HANG, GARBAGE, with what was seen.
+
+    A fault of the harness is never a Failure.
+    """
+
+    def __init__(self, verdict: str, detail: str) -> None:
+        super().__init__(f"{verdict}: {detail}")
+        self.verdict = verdict
+        self.detail = detail
+
+
+EXPERT_CAPABILITIES = frozenset(
+    ("resize", "prefetch", "retain", "dropping", "failed-read", "change-k", "policy-layer")
+)
+ROW_CAPABILITIES = frozenset(
+    ("two-sets", "injected-placement", "read-ahead", "pins", "halving", "tables", "refusals")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What an implementation says of itself.
+
+    Args:
+        name, version: as printed in reports.
+        cache: "expert-cache" or "row-cache".
+        level: highest observation level it offers, 0 to 3.
+        rules: of an expert cache, where correct caches may differ.
+        capabilities: the optional parts it has; programs that need others are not sent to it.
+        row_settings: of a row cache, the choices of RowCacheConfig it is built with, by field name.
+    """
+
+    name: str
+    version: str
+    cache: str
+    level: int = 3
+    rules: Rules = PROPOSAL_RULES
+    capabilities: frozenset[str] = EXPERT_CAPABILITIES | ROW_CAPABILITIES
+    row_settings: dict[str, str] = field(default_factory=dict)
+
+
+class Implementation(Protocol):
+    """Runs programs. `run` raises Failure; everything else it raises is a fault of the harness."""
+
+    declaration: Declaration
+
+    def run(self, program: Program) -> Outcome:
+        """The outcome of a program, at the declared level."""
+
+    def close(self) -> None:
+        """Give back what it holds: processes, files."""
+
+
+BUILT_IN_RULES = {
+    "builtin": PROPOSAL_RULES,
+    "builtin:exact": EXACT_BYTES,
+    "builtin:engine": ENGINE_RULES,
+}
+"""The reference under each set of rules (reference/expert_config.py), by connect string."""
+
+
+class BuiltIn:
+    """The reference model of a cache, as an implementation."""
+
+    def __init__(self, cache: str, rules: Rules = PROPOSAL_RULES) -> None:
+        name = next(name for name, known in BUILT_IN_RULES.items() if known == rules)
+        self.declaration = Declaration(name, "reference", cache, rules=rules)
+
+    def run(self, program: Program) -> Outcome:
+        """The reference's outcome."""
+        return run(program)
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+def connect(text: str, cache: str) -> Implementation:
+    """The implementation a connect string names, for one kind of cache.
+
+    Raises:
+        InputError: the string is not understood, or what it names cannot be started or is of the other kind.
+    """
+    kind, _, rest = text.partition(":")
+    if text in BUILT_IN_RULES:
+        return BuiltIn(cache, BUILT_IN_RULES[text])
+    if kind == "python" and rest:
+        from gate.objects import connect_object  # noqa: PLC0415 - only for those who use it
+
+        return connect_object(rest, cache)
+    if kind == "cmd" and rest:
+        from gate.process import connect_process  # noqa: PLC0415 - only for those who use it
+
+        return connect_process(rest, cache)
+    raise InputError(
+        f"cannot connect to '{printable(text)}'",
+        source=f"--{cache}",
+        expected="builtin, python:MODULE:CLASS or cmd:COMMAND",
+    )
+
+
+def at_level(outcome: Outcome, level: int) -> Outcome:
+    """The outcome with what lies above `level` taken away."""
+    if level >= outcome.level:
+        return outcome
+    answers = tuple(_dimmed(answer, level) for answer in outcome.answers)
+    return Outcome(_dimmed(outcome.opened, level), answers, level)
+
+
+def _dimmed(answer: Answer, level: int) -> Answer:
+    dimmed = replace(answer, order=None)
+    if level < 2:
+        dimmed = replace(dimmed, resident=None)
+    if level < 1:
+        dimmed = replace(dimmed, refusal="", hits=None, read_bytes=None, digest=None)
+    return dimmed

@@ -1,0 +1,108 @@
+"""`cachegate replay FILE.prog`: one program step by step, implementations beside the reference."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gate.implementation import Failure, connect
+from gate.judge import Judge
+from gate.show import print_table
+from reference.errors import InputError
+from reference.expert_config import ExpertConfig
+from reference.laws import EXPERT, ROW
+from reference.lockstep import differences
+from reference.program import Answer, Outcome, Program
+from reference.program_header import format_header
+from reference.program_text import format_operation, parse
+from reference.run import run as run_reference
+
+MAX_PROGRAM_BYTES = 1 << 24
+MAX_SHOWN = 48
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `cachegate replay`."""
+    parser.add_argument("file", metavar="FILE", help="a program (.prog)")
+    parser.add_argument(
+        "--on", action="append", default=[], metavar="CONNECT", help="an implementation beside it"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the steps; exit code 1 when an implementation breaks a law or differs from the reference."""
+    program = read_program(args.file)
+    cache = EXPERT if isinstance(program.config, ExpertConfig) else ROW
+    outcomes = {"reference": run_reference(program)}
+    verdicts: list[str] = []
+    for text in args.on:
+        implementation = connect(text, cache)
+        try:
+            outcomes[text] = implementation.run(program)
+            fault = Judge.of(implementation).judge(program)
+            if fault is not None:
+                verdicts.append(
+                    f"{fault.verdict.upper()} {fault.law.id} on {text}: {fault.law.sentence}"
+                )
+                verdicts.append(f"  at step {fault.broken.step}: expected {fault.broken.expected}")
+                verdicts.append(f"  got {fault.broken.got}")
+        except Failure as failure:
+            verdicts.append(f"{failure.verdict.upper()} on {text}: {failure.detail}")
+        finally:
+            implementation.close()
+    for line in format_header(program.config):
+        print(line)
+    _print_steps(program, outcomes)
+    for line in verdicts:
+        print(line)
+    return 1 if verdicts else 0
+
+
+def read_program(path: str) -> Program:
+    """The program in a file.
+
+    Raises:
+        InputError: it cannot be read, or is no program.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(MAX_PROGRAM_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"cannot read it: {error.strerror}", source=path) from None
+    if len(data) > MAX_PROGRAM_BYTES:
+        raise InputError("too long for a program", source=path, expected="at most 16 MiB")
+    try:
+        return parse(data.decode("ascii"), path)
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise InputError(
+            "a byte that is not ASCII", source=path, line=line, expected="a program text"
+        ) from None
+
+
+def _print_steps(program: Program, outcomes: dict[str, Outcome]) -> None:
+    first_difference = {
+        name: next((f.step for f in differences(program, outcome) if f), None)
+        for name, outcome in outcomes.items()
+    }
+    rows = []
+    for step, operation in enumerate(("(open)", *program.operations)):
+        text = operation if isinstance(operation, str) else format_operation(operation)
+        for name, outcome in outcomes.items():
+            answer = (outcome.opened, *outcome.answers)[step]
+            mark = ">" if first_difference[name] == step else ""
+            label = text if name == "reference" else ""
+            rows.append([mark, str(step) if label else "", _short(label), name, *_cells(answer)])
+    headings = ["", "step", "operation", "on", "answer", "read", "resident, next victim first"]
+    print_table(headings, rows)
+
+
+def _cells(answer: Answer) -> list[str]:
+    hits = "" if answer.hits is None else "".join("H" if hit else "m" for hit in answer.hits)
+    read = "" if answer.read_bytes is None else str(answer.read_bytes)
+    shown = answer.order if answer.order is not None else sorted(answer.resident or ())
+    return [answer.refusal or hits, read, _short(" ".join(f"{a}:{b}" for a, b in shown))]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
