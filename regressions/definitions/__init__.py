@@ -1,0 +1,50 @@
+"""Which function computes the cells of a golden table? The table names one of these.
+
+A definition takes the folder of recorded runs and gives the table's rows, column name to value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from regressions.definitions import demand, device, hits, memory, saving, speed
+from regressions.golden import Row
+
+Definition = Callable[[Path], list[Row]]
+
+DEFINITIONS: dict[str, Definition] = {
+    definition.__name__: definition
+    for definition in (
+        demand.token_demand,
+        demand.token_demand_recorded,
+        demand.predicted_demand,
+        demand.auto_budget,
+        demand.zero_hit_runs,
+        hits.hit_by_cycles,
+        hits.hit_by_exact_cycles,
+        hits.marginal_gains,
+        hits.marginal_gains_exact,
+        hits.gain_order,
+        hits.budget_rules,
+        hits.cliff,
+        hits.hit_claims,
+        hits.prefill_simulation,
+        device.device_against_replay,
+        device.budget_cut,
+        memory.memory_signal,
+        memory.memory_signal_range,
+        memory.memory_signal_across,
+        memory.dense_residency_table,
+        speed.faults_against_speed,
+        speed.faults_against_speed_elsewhere,
+        speed.long_run_windows,
+        speed.long_run_fall,
+        speed.fault_cost,
+        speed.fault_share,
+        speed.fault_penalty,
+        speed.fault_penalty_claim,
+        saving.saving_ratio,
+        saving.saving_ratio_claim,
+    )
+}
