@@ -68,11 +68,13 @@ DONE = Delivered()
 
 
 class ExpertSession:
-    """Runs operations one by one on a cache opened with `config`."""
+    """Runs operations one by one on a cache opened with `config`; `make_cache` makes that cache."""
 
-    def __init__(self, config: ExpertConfig) -> None:
+    def __init__(
+        self, config: ExpertConfig, make_cache: Callable[[ExpertConfig], ExpertCache] = ExpertCache
+    ) -> None:
         self.config = config
-        self.cache = ExpertCache(config)
+        self.cache = make_cache(config)
         self.in_generation = False
         self.turn = 0
         self._decoded = False

@@ -16,10 +16,12 @@ REFUSALS = (NO_SUCH_TABLE, NOT_RESIDENT, NOT_AN_OPERATION)
 
 
 class RowSession:
-    """Runs operations one by one on a RowCache opened with `config`."""
+    """Runs operations one by one on a RowCache opened with `config`; `make_cache` makes that cache."""
 
-    def __init__(self, config: RowCacheConfig) -> None:
-        self.cache = RowCache(config)
+    def __init__(
+        self, config: RowCacheConfig, make_cache: Callable[[RowCacheConfig], RowCache] = RowCache
+    ) -> None:
+        self.cache = make_cache(config)
 
     def apply(self, operation: Operation) -> Answer:
         """Carry out one operation and answer it; a repeat answers with its last application."""
