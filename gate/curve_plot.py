@@ -37,7 +37,7 @@ def plot_curves(
         raise InputError(f"cannot draw {file_name}", source="--plot", expected=" or ".join(FORMATS))
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(
-        len(traces), 1, figsize=(7, 3.6 * len(traces)), squeeze=False, layout="constrained"
+        len(traces), 1, figsize=(9, 3.4 * len(traces)), squeeze=False, layout="constrained"
     )
     for trace, panel in zip(traces, axes[:, 0], strict=True):
         _draw(panel, trace, policies, [row for row in rows if row.trace == trace.source])
@@ -59,9 +59,7 @@ def _pyplot() -> Any:
     return pyplot
 
 
-def _draw(
-    panel: Any, trace: RouteTrace, policies: Sequence[str], rows: Sequence[CurveRow]
-) -> None:
+def _draw(panel: Any, trace: RouteTrace, policies: Sequence[str], rows: Sequence[CurveRow]) -> None:
     shape = shape_of(trace)
     demand = token_demand_bytes(shape)
     for policy, style, marker in zip(policies, STYLES, MARKERS, strict=False):
@@ -95,7 +93,7 @@ def _draw(
     panel.set_xlabel(f"budget in cycles (one cycle = {demand / MIB:.1f} MiB)")
     panel.set_ylabel("decode hit rate, %")
     panel.set_title(Path(trace.source).name)
-    panel.legend(loc="lower right", fontsize="small")
+    panel.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize="small", frameon=False)
 
 
 def _operating_budget_bytes(trace: RouteTrace) -> float | None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
+
+NUMBER = re.compile(r"[-+]?[\d,.]*%?|off|-")
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Columns as wide as their widest cell; numbers to the right, words to the left."""
-    widths = [
-        max(len(cell) for cell in column) for column in zip(headings, *rows, strict=True)
-    ]
+    widths = [max(len(cell) for cell in column) for column in zip(headings, *rows, strict=True)]
     right = [
-        bool(rows) and all(row[at][:1] in "0123456789-+." for row in rows)
+        bool(rows) and all(NUMBER.fullmatch(row[at]) for row in rows)
         for at in range(len(headings))
     ]
     for cells in (headings, *rows):
