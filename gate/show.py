@@ -14,8 +14,7 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Columns as wide as their widest cell; numbers to the right, words to the left."""
     widths = [max(len(cell) for cell in column) for column in zip(headings, *rows, strict=True)]
     right = [
-        bool(rows) and all(NUMBER.fullmatch(row[at]) for row in rows)
-        for at in range(len(headings))
+        bool(rows) and all(NUMBER.fullmatch(row[at]) for row in rows) for at in range(len(headings))
     ]
     for cells in (headings, *rows):
         print(

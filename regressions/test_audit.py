@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fixtures.recorded_runs import RUNS, copy_run, edit_cell, edit_summary, replace_in
-from gate.audit_laws import LAW_IDS
+from gate.audit.laws import LAW_IDS
 from gate.cli import main
 from regressions.audit_report import audit, check_manifest, details, verdicts
 

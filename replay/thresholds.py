@@ -82,17 +82,11 @@ def one_pass(lookups: Lookups, batches: Iterable[tuple[int, int]], lookup_count:
 
 
 def _compiled(lookups: Lookups, built: ModuleType) -> Sequence[int]:
-    """The same by the C kernel. It takes routings: a batch goes as its lookups, then its touches where they differ."""
-    routed, offsets = array("q"), array("q", [0])
-    for start, end in zip(lookups.offsets, lookups.offsets[1:], strict=False):
-        routed.extend(lookups.key[start:end])
-        if lookups.key[start:end] != lookups.touched[start:end]:
-            routed.extend(lookups.touched[start:end])
-        offsets.append(len(routed))
-    looked_up, found = array("q", routed), array("Q", bytes(8 * len(routed)))
-    sizes = array("q", lookups.key_bytes)
-    count = built.hit_thresholds(routed, offsets, sizes, looked_up, found, array("q", offsets))
-    return found[:count]
+    """The same by the C kernel."""
+    found = array("Q", bytes(8 * len(lookups.key)))
+    columns = (lookups.key, lookups.touched, lookups.offsets, lookups.key_bytes)
+    built.thresholds(*(array("q", column) for column in columns), found)
+    return found
 
 
 def resident_thresholds(lookups: Lookups, batches: Sequence[int]) -> list[int]:

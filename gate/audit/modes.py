@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gate.audit_runs import RecordedRun
+from gate.audit.runs import RecordedRun
 
 MODES = {
     "load_all": ("0", "load-all"),

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gate.audit_facts import Facts, Turn
-from gate.audit_findings import Judgement, judged, skipped
+from gate.audit.facts import Facts, Turn
+from gate.audit.findings import Judgement, judged, skipped
 from reference.errors import MIB
 from replay.recordings import TurnRows
 

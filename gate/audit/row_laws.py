@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil, floor
 
-from gate.audit_facts import Facts, Turn, printed_budget
-from gate.audit_findings import Judgement, judged, skipped
-from gate.audit_replay import recorded_reads
+from gate.audit.facts import Facts, Turn, printed_budget
+from gate.audit.findings import Judgement, judged, skipped
+from gate.audit.replay import recorded_reads
 from reference.errors import MIB
 from reference.sizing import ModelShape, token_demand_bytes
 from replay.recordings import NOT_A_NUMBER, TurnRows, whole_number

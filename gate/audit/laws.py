@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from gate import audit_cache_laws as cache
-from gate import audit_row_laws as row
-from gate.audit_facts import Facts, Turn
-from gate.audit_findings import FAIL, Finding, Judgement, skipped, unknown
-from gate.audit_sums import sums
+from gate.audit import cache_laws as cache
+from gate.audit import row_laws as row
+from gate.audit.facts import Facts, Turn
+from gate.audit.findings import FAIL, Finding, Judgement, skipped, unknown
+from gate.audit.sums import sums
 from reference.expert_counters import hit_pct
 
 

@@ -6,8 +6,8 @@ of its turns; modes that the model does not cover and broken turns are kept out 
 
 from __future__ import annotations
 
-from gate.audit_facts import Facts, Turn
-from gate.audit_findings import Judgement, judged, skipped, unknown
+from gate.audit.facts import Facts, Turn
+from gate.audit.findings import Judgement, judged, skipped, unknown
 from reference.errors import MIB
 from reference.expert_counters import hit_pct
 from reference.sizing import cliff_bytes, layer_demand_bytes, token_demand_bytes

@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from gate.audit_exceptions import excused, outlived
-from gate.audit_facts import Facts, Turn, establish
-from gate.audit_findings import FAIL, PASS, SKIP, UNKNOWN, WORST_FIRST, Finding
-from gate.audit_laws import LAW_IDS, judge_turn, sentence
-from gate.audit_runs import RecordedRun, collect
-from gate.audit_twins import judge_twins
+from gate.audit.exceptions import excused, outlived
+from gate.audit.facts import Facts, Turn, establish
+from gate.audit.findings import FAIL, PASS, SKIP, UNKNOWN, WORST_FIRST, Finding
+from gate.audit.laws import LAW_IDS, judge_turn, sentence
+from gate.audit.runs import RecordedRun, collect
+from gate.audit.twins import judge_twins
 from gate.show import Progress, print_table
 
 PASSED, FAILED, NOTHING_JUDGED = 0, 1, 3

@@ -12,8 +12,8 @@ from collections.abc import Hashable, Iterator
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from gate.audit_exceptions import declared_twins, matches
-from gate.audit_facts import Facts
+from gate.audit.exceptions import declared_twins, matches
+from gate.audit.facts import Facts
 
 NEUTRAL_KEYS = frozenset(
     (

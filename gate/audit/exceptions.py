@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path, PurePath
 from typing import Any
 
-from gate.audit_findings import FAIL, PASS, UNKNOWN, Finding
+from gate.audit.findings import FAIL, PASS, UNKNOWN, Finding
 
 EXCEPTIONS_FILE = Path(__file__).with_name("known_exceptions.toml")
 

@@ -10,9 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from gate.audit_facts import Facts, Turn
-from gate.audit_findings import FAIL, PASS, Judgement, skipped, unknown
-from gate.audit_groups import Group, hit_twins, output_twins
+from gate.audit.facts import Facts, Turn
+from gate.audit.findings import FAIL, PASS, Judgement, skipped, unknown
+from gate.audit.groups import Group, hit_twins, output_twins
 
 CACHE_OFF = "-1.00"
 """How the hit column shows that there were no lookups."""

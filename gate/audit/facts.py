@@ -13,9 +13,9 @@ from math import ceil, floor
 from pathlib import PurePosixPath
 
 from fixtures.shapes import named_shapes
-from gate.audit_modes import broken_from, short_turn, unmodelled
-from gate.audit_replay import Replay, TurnCount
-from gate.audit_runs import RecordedRun
+from gate.audit.modes import broken_from, short_turn, unmodelled
+from gate.audit.replay import Replay, TurnCount
+from gate.audit.runs import RecordedRun
 from reference.errors import MIB
 from reference.sizing import ModelShape
 from replay.lookups import shape_of

@@ -1,0 +1,1 @@
+"""`cachegate audit`: did the engine do what the specification says, in every recorded run?"""
