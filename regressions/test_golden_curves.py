@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import pytest
 
+from gate.golden.definitions.traces import TRACES, hit_pct, route_trace
+from gate.golden.table import Number, distance, half_unit
 from reference.errors import MIB
 from reference.expert_config import POLICIES
-from regressions.definitions.traces import TRACES, hit_pct, route_trace
-from regressions.golden import Number, distance, half_unit
 from replay.curve import Curve
 from replay.lookups import lookups_of
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from regressions.definitions.ranks import rank_correlation, ranks
-from regressions.definitions.runs import dense_residency, tokens_per_second, windows
-from regressions.definitions.traces import prefill_as_decode
+from gate.golden.definitions.ranks import rank_correlation, ranks
+from gate.golden.definitions.runs import dense_residency, tokens_per_second, windows
+from gate.golden.definitions.traces import prefill_as_decode
 from replay.traces import DECODE, PREFILL, Batch, RouteTrace
 
 

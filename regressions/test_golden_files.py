@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from gate.golden.table import STATED
+from gate.golden.table_file import MAX_FILE_BYTES, load, load_all
 from reference.errors import InputError
-from regressions.golden import STATED
-from regressions.table_file import MAX_FILE_BYTES, load, load_all
 
 GOOD = """\
 title = "What does a cycle weigh?"

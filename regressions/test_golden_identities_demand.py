@@ -11,10 +11,10 @@ from math import floor
 import pytest
 
 from fixtures.shapes import named_shapes
+from gate.golden.definitions.demand import FIXED_BUDGET_MIB
+from gate.golden.identities import Printed, exactly, follows, printed, printed_column, same
+from gate.golden.table_file import load_all
 from reference.errors import MIB
-from regressions.definitions.demand import FIXED_BUDGET_MIB
-from regressions.identities import Printed, exactly, follows, printed, printed_column, same
-from regressions.table_file import load_all
 
 TABLES = {table.id: table for table in load_all()}
 DEMAND, RECORDED = TABLES["token-demand"], TABLES["token-demand-recorded"]

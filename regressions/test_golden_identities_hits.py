@@ -9,9 +9,9 @@ from itertools import pairwise
 
 import pytest
 
-from regressions.definitions.traces import TRACES
-from regressions.identities import follows, printed, printed_column, same, total
-from regressions.table_file import load_all
+from gate.golden.definitions.traces import TRACES
+from gate.golden.identities import follows, printed, printed_column, same, total
+from gate.golden.table_file import load_all
 
 TABLES = {table.id: table for table in load_all()}
 

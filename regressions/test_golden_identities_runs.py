@@ -10,11 +10,11 @@ from fractions import Fraction
 
 import pytest
 
-from regressions.definitions.ranks import rank_correlation
-from regressions.definitions.runs import AHWB_LONG, ANON_LONG, ANON_PARTNER, WARM_UP_TOKENS
-from regressions.definitions.saving import COSTS
-from regressions.definitions.speed import WINDOW_TOKENS
-from regressions.identities import (
+from gate.golden.definitions.ranks import rank_correlation
+from gate.golden.definitions.runs import AHWB_LONG, ANON_LONG, ANON_PARTNER, WARM_UP_TOKENS
+from gate.golden.definitions.saving import COSTS
+from gate.golden.definitions.speed import WINDOW_TOKENS
+from gate.golden.identities import (
     Printed,
     exactly,
     follows,
@@ -26,7 +26,7 @@ from regressions.identities import (
     same,
     total,
 )
-from regressions.table_file import load_all
+from gate.golden.table_file import load_all
 
 TABLES = {table.id: table for table in load_all()}
 

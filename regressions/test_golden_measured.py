@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from gate.golden.comparison import compare, reproduced_claims
+from gate.golden.definitions import DEFINITIONS
+from gate.golden.definitions.traces import TRACES, route_trace, trace_shape
+from gate.golden.table import Table, distance, half_unit
+from gate.golden.table_file import TABLES, load, load_all
 from reference.errors import MIB
 from reference.expert_cache import ExpertCache
 from reference.expert_config import EXACT_BYTES, ExpertConfig
 from reference.expert_counters import hit_pct
 from reference.sizing import cliff_bytes, token_demand_bytes
-from regressions.comparison import compare, reproduced_claims
-from regressions.definitions import DEFINITIONS
-from regressions.definitions.traces import TRACES, route_trace, trace_shape
-from regressions.golden import Table, distance, half_unit
-from regressions.table_file import TABLES, load, load_all
 from replay.traces import DECODE
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from fixtures.shapes import block_formats, entry_bytes_of, named_shape, named_shapes
+from gate.golden.definitions.runs import recorded_runs
+from gate.golden.definitions.traces import route_trace, trace_shape
 from reference.errors import InputError
-from regressions.definitions.runs import recorded_runs
-from regressions.definitions.traces import route_trace, trace_shape
 
 MODELS = sorted(named_shapes())
 

@@ -9,10 +9,10 @@ from fractions import Fraction
 
 import pytest
 
-from regressions.comparison import compare, reproduced_claims
-from regressions.definitions import DEFINITIONS
-from regressions.golden import Cell, Column, Table, half_unit
-from regressions.table_file import load_all
+from gate.golden.comparison import compare, reproduced_claims
+from gate.golden.definitions import DEFINITIONS
+from gate.golden.table import Cell, Column, Table, half_unit
+from gate.golden.table_file import load_all
 
 TABLES = load_all()
 EPSILON = Fraction(1, 10**15)

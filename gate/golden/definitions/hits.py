@@ -9,9 +9,7 @@ from itertools import pairwise
 from math import floor
 from pathlib import Path
 
-from reference.errors import MIB
-from reference.sizing import ModelShape, token_demand_bytes
-from regressions.definitions.traces import (
+from gate.golden.definitions.traces import (
     TRACES,
     budget_of_cycles,
     budget_of_rounded_cycles,
@@ -22,9 +20,11 @@ from regressions.definitions.traces import (
     prefill_curve,
     trace_shape,
 )
-from regressions.golden import Row, Table, distance
-from regressions.identities import printed_column
-from regressions.table_file import TABLES, load
+from gate.golden.identities import printed_column
+from gate.golden.table import Row, Table, distance
+from gate.golden.table_file import TABLES, load
+from reference.errors import MIB
+from reference.sizing import ModelShape, token_demand_bytes
 from replay.curve import Curve
 from replay.thresholds import thresholds
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from statistics import mean
 
-from regressions.definitions.ranks import rank_correlation
-from regressions.definitions.runs import (
+from gate.golden.definitions.ranks import rank_correlation
+from gate.golden.definitions.runs import (
     AHWB_LONG,
     ANON_PARTNER,
     Run,
@@ -15,7 +15,7 @@ from regressions.definitions.runs import (
     recorded_runs,
     tokens_per_second,
 )
-from regressions.golden import Row
+from gate.golden.table import Row
 
 SIGNALS = ("mem_available_mib", "swap_mib", "dense_resident_frac")
 

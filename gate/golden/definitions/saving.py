@@ -11,10 +11,10 @@ from __future__ import annotations
 from pathlib import Path
 from statistics import linear_regression
 
+from gate.golden.definitions.demand import drops, shape_of
+from gate.golden.definitions.runs import Run, recorded_runs
+from gate.golden.table import Row
 from reference.sizing import token_demand_bytes
-from regressions.definitions.demand import drops, shape_of
-from regressions.definitions.runs import Run, recorded_runs
-from regressions.golden import Row
 
 COSTS = ("by_faults", "by_management")
 

@@ -30,8 +30,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from reference.errors import InputError, printable
-from regressions.golden import (
+from gate.golden.table import (
     EXACT,
     KEY,
     KINDS,
@@ -46,8 +45,9 @@ from regressions.golden import (
     TableRow,
     decimals,
 )
+from reference.errors import InputError, printable
 
-TABLES = Path(__file__).with_name("tables")
+TABLES = Path(__file__).resolve().parents[2] / "regressions" / "tables"
 """The folder of the project's golden tables."""
 
 MAX_FILE_BYTES = 1 << 20
@@ -150,7 +150,7 @@ def _parse(text: str, place: _Place) -> dict[str, Any]:
         line = re.search(r"\(at line (\d+)", str(error))
         raise _Place(place.path, int(line[1]) if line else None).error(
             printable(str(error), 200),
-            expected="a golden table, TOML as regressions/table_file.py describes it",
+            expected="a golden table, TOML as gate/golden/table_file.py describes it",
         ) from error
 
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeGuard
 
-from regressions.golden import (
+from gate.golden.table import (
     STATED,
     Cell,
     Column,

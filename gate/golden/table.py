@@ -4,8 +4,8 @@ Printed numbers, and for each column how far a measurement may lie from the prin
 half a unit of the last printed digit, a measured spread, or not at all. Such a tolerance is derived,
 never chosen.
 
-The files are read by regressions/table_file.py and compared by regressions/comparison.py; what
-computes the cells stands in regressions/definitions/.
+The files are read by gate/golden/table_file.py and compared by gate/golden/comparison.py; what
+computes the cells stands in gate/golden/definitions/.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Table:
         id: its name, which is also the name of its file.
         title: the question it answers.
         source: where the numbers stand.
-        definition: the function that computes the cells, by its name in regressions/definitions.
+        definition: the function that computes the cells, by its name in gate/golden/definitions.
         words: the same definition in words.
         columns: in printed order; at least one of kind KEY.
         rows: in printed order.

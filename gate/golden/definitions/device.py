@@ -6,8 +6,7 @@ from fractions import Fraction
 from itertools import accumulate
 from pathlib import Path
 
-from reference.errors import MIB
-from regressions.definitions.traces import (
+from gate.golden.definitions.traces import (
     FOLDER,
     TRACES,
     cumulative_hit_pct,
@@ -15,7 +14,8 @@ from regressions.definitions.traces import (
     lru_curve,
     route_trace,
 )
-from regressions.golden import Row, distance, half_unit
+from gate.golden.table import Row, distance, half_unit
+from reference.errors import MIB
 from replay.recordings import TurnRows, read_metrics
 from replay.thresholds import resident_thresholds, thresholds
 from replay.traces import DECODE

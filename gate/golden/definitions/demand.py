@@ -6,10 +6,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from fixtures.shapes import NamedShape, named_shape, named_shapes
+from gate.golden.definitions.runs import Run, recorded_runs
+from gate.golden.table import Row
 from reference.errors import MIB
 from reference.sizing import ModelShape, layer_demand_bytes, token_demand_bytes
-from regressions.definitions.runs import Run, recorded_runs
-from regressions.golden import Row
 
 FIXED_BUDGET_MIB = 3000
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from statistics import linear_regression, mean
 
-from regressions.definitions.ranks import rank_correlation
-from regressions.definitions.runs import (
+from gate.golden.definitions.ranks import rank_correlation
+from gate.golden.definitions.runs import (
     AHWB_LONG,
     ANON_LONG,
     ANON_PARTNER,
@@ -17,7 +17,7 @@ from regressions.definitions.runs import (
     tokens_per_second,
     windows,
 )
-from regressions.golden import Row
+from gate.golden.table import Row
 
 WINDOW_TOKENS = 100
 LONG_RUN_TOKENS = 1300

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from regressions.definitions import demand, device, hits, memory, saving, speed
-from regressions.golden import Row
+from gate.golden.definitions import demand, device, hits, memory, saving, speed
+from gate.golden.table import Row
 
 Definition = Callable[[Path], list[Row]]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from regressions.golden import Cell, Table
+from gate.golden.table import Cell, Table
 
 
 @dataclass(frozen=True, slots=True)
