@@ -25,6 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--profile", default="quick", choices=["quick", "gate", "nightly"])
     group.addoption("--expert-cache", action="append", metavar="CONNECT")
     group.addoption("--row-cache", action="append", metavar="CONNECT")
+    group.addoption("--deviations", action="append", metavar="FILE")
     group.addoption("--counterexamples", metavar="DIR", default="counterexamples")
     group.addoption("--bench-data", metavar="DIR", help=BENCH_DATA_HELP)
     group.addoption("--engine-runs", metavar="DIR", help=ENGINE_RUNS_HELP)

@@ -6,12 +6,13 @@ Connect strings: `builtin` (the reference itself; `builtin:exact` and `builtin:e
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Protocol
 
 from reference.errors import InputError, printable
 from reference.expert_config import ENGINE_RULES, EXACT_BYTES, PROPOSAL_RULES, Rules
 from reference.program import Answer, Outcome, Program
+from reference.row_config import RowCacheConfig
 from reference.run import run
 
 CRASH, HANG, GARBAGE = "crash", "hang", "garbage"
@@ -28,6 +29,9 @@ class Failure(Exception):
         self.verdict = verdict
         self.detail = detail
 
+
+ANY = "any"
+"""A setting of a row cache that the implementation takes from each program."""
 
 EXPERT_CAPABILITIES = frozenset(
     ("resize", "prefetch", "retain", "dropping", "failed-read", "change-k", "policy-layer")
@@ -84,7 +88,8 @@ class BuiltIn:
 
     def __init__(self, cache: str, rules: Rules = PROPOSAL_RULES) -> None:
         name = next(name for name, known in BUILT_IN_RULES.items() if known == rules)
-        self.declaration = Declaration(name, "reference", cache, rules=rules)
+        settings = {field.name: ANY for field in fields(RowCacheConfig)}
+        self.declaration = Declaration(name, "reference", cache, rules=rules, row_settings=settings)
 
     def run(self, program: Program) -> Outcome:
         """The reference's outcome."""

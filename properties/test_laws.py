@@ -1,10 +1,11 @@
-"""Every law, on programs of every family, on every implementation under test.
+"""Every law on every implementation under test: committed counterexamples first, then programs of every family.
 
 The implementations are those of --expert-cache and --row-cache, else the reference under each set of rules.
 """
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -14,76 +15,137 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fixtures import expert_programs
-from gate.implementation import BUILT_IN_RULES, Implementation, connect
-from gate.judge import EVERY_OPERATION_ANSWERS, Judge
+from gate.deviations import Deviation, read_deviations
+from gate.implementation import BUILT_IN_RULES, connect
+from gate.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS, Fault
 from gate.recorder import Record
-from gate.shrink import shrink
+from gate.replay import read_program
+from gate.subject import Subject
 from gate.verdict import failure_text, write_counterexample
-from reference.expert_config import ENGINE_RULES
-from reference.laws import EXPERT
+from reference.expert_config import ExpertConfig
+from reference.laws import EXPERT, ROW
 from reference.program import Program
 
+ROOT = Path(__file__).resolve().parent.parent
+COMMITTED = ROOT / "regressions" / "counterexamples"
+OWN_DEVIATIONS = ROOT / "regressions" / "deviations.toml"
 SEEDS = st.integers(0, (1 << 64) - 1)
-MAX_TRIALS_OF_A_HANG = 8
-
-Expert = tuple[str, Implementation]
+LAW_IDS = [law.id for law in (EVERY_OPERATION_ANSWERS, *ALL_LAWS)]
 
 
-@pytest.fixture(scope="session")
-def expert(request: pytest.FixtureRequest) -> Iterator[Expert]:
-    """The expert cache under test, with its connect string."""
-    implementation = connect(request.param, EXPERT)
-    yield request.param, implementation
-    implementation.close()
+def _under_test(config: pytest.Config) -> list[tuple[str, str]]:
+    """(kind of cache, connect string) of everything under test."""
+    experts = config.getoption("--expert-cache") or []
+    rows = config.getoption("--row-cache") or []
+    if not experts and not rows:
+        experts, rows = list(BUILT_IN_RULES), ["builtin"]
+    return [(EXPERT, text) for text in experts] + [(ROW, text) for text in rows]
+
+
+def _deviations(config: pytest.Config) -> list[Deviation]:
+    """The known deviations: the user's, and the suite's own when it tests itself."""
+    files = [Path(name) for name in config.getoption("--deviations") or []]
+    if not config.getoption("--expert-cache") and not config.getoption("--row-cache"):
+        files.append(OWN_DEVIATIONS)
+    return [entry for file in files for entry in read_deviations(file, LAW_IDS)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One case for each implementation and family."""
-    named = metafunc.config.getoption("--expert-cache") or list(BUILT_IN_RULES)
-    if "expert" in metafunc.fixturenames:
-        metafunc.parametrize("expert", named, indirect=True, scope="session")
+    """One case for each implementation under test."""
+    for name, kinds in (("expert", (EXPERT,)), ("row", (ROW,)), ("subject", (EXPERT, ROW))):
+        if name in metafunc.fixturenames:
+            named = [pair for pair in _under_test(metafunc.config) if pair[0] in kinds]
+            ids = [f"{cache}={text}" for cache, text in named]
+            metafunc.parametrize(name, named, indirect=True, scope="session", ids=ids)
+
+
+def _open(request: pytest.FixtureRequest) -> Iterator[Subject]:
+    cache, text = request.param
+    implementation = connect(text, cache)
+    declared = implementation.declaration
+    mine = [entry for entry in _deviations(request.config) if entry.matches(declared)]
+    yield Subject(text, implementation, mine)
+    implementation.close()
+
+
+expert = pytest.fixture(_open, scope="session", name="expert")
+row = pytest.fixture(_open, scope="session", name="row")
+subject = pytest.fixture(_open, scope="session", name="subject")
+
+
+@pytest.fixture
+def tell(record: Record, counterexamples: Path) -> Callable[[Subject, Fault], None]:
+    """Fails the test with the text of a fault, and writes its program to a file."""
+
+    def fail(subject: Subject, fault: Fault) -> None:
+        declared = subject.implementation.declaration
+        file = write_counterexample(fault, declared, counterexamples)
+        text = failure_text(fault, declared, subject.connect, file)
+        record.add_fault(subject.connect, fault, text)
+        pytest.fail(text, pytrace=False)
+
+    return fail
+
+
+Tell = Callable[[Subject, Fault], None]
+
+
+def test_counterexamples(
+    subject: Subject, counterexamples: Path, record: Record, tell: Tell
+) -> None:
+    """Every program that failed once, committed or found by an earlier run, keeps every law."""
+    judge = subject.judge()
+    is_expert = subject.declared.cache == EXPERT
+    for file in sorted({*COMMITTED.glob("*.prog"), *counterexamples.glob("*.prog")}):
+        program = read_program(str(file))
+        if isinstance(program.config, ExpertConfig) == is_expert:
+            fitted = subject.fitted(program)
+            fault = judge.judge(fitted) if fitted is not None else None
+            if fault is not None:
+                tell(subject, fault)
+    record.add(subject.connect, judge)
+
+
+def test_deviations_hold(pytestconfig: pytest.Config) -> None:
+    """No known deviation has expired, and each matches an implementation under test."""
+    connected = [connect(text, cache) for cache, text in _under_test(pytestconfig)]
+    try:
+        for entry in _deviations(pytestconfig):
+            assert entry.expires >= datetime.date.today(), f"deviation {entry.id} has expired"
+            matches = any(entry.matches(subject.declaration) for subject in connected)
+            assert matches, f"deviation {entry.id} matches nothing under test: remove it"
+    finally:
+        for subject in connected:
+            subject.close()
+
+
+def test_deviations_still_deviate(subject: Subject) -> None:
+    """The witness of each known deviation still fails."""
+    for entry in subject.deviations:
+        assert subject.still_deviates(entry), (
+            f"the witness of deviation {entry.id} passes on {subject.connect}: remove the entry"
+        )
 
 
 @pytest.mark.parametrize("family", sorted(expert_programs.FAMILIES))
-def test_expert_cache(expert: Expert, family: str, record: Record, counterexamples: Path) -> None:
+def test_expert_cache(expert: Subject, family: str, record: Record, tell: Tell) -> None:
     """Every law of the expert cache holds on programs of this family."""
-    rules = expert[1].declaration.rules
-    if family == "failure" and rules == ENGINE_RULES:
-        pytest.skip("the engine's rules keep a failed read resident with wrong bytes: a deviation")
-    judge_all(
-        expert,
-        lambda random: expert_programs.expert_program(random, family, rules),
-        record,
-        counterexamples,
-    )
+    rules = expert.implementation.declaration.rules
+    _hold(expert, lambda r: expert_programs.expert_program(r, family, rules), record, tell)
 
 
-def judge_all(
-    connected: Expert,
-    make: Callable[[Random], Program],
-    record: Record,
-    counterexamples: Path,
-) -> None:
-    """Judge the programs of as many seeds as the profile asks for; fails with the smallest program found."""
-    text, implementation = connected
-    judge = Judge.of(implementation)
+def _hold(subject: Subject, make: Callable[[Random], Program], record: Record, tell: Tell) -> None:
+    """Judge the programs of as many seeds as the profile asks for; fails with the smallest found."""
+    judge = subject.judge()
 
     @given(SEEDS)
     def holds(seed: int) -> None:
-        fault = judge.judge(make(Random(seed)))
-        if fault is None:
-            return
-        law = fault.law
-        trials = MAX_TRIALS_OF_A_HANG if fault.verdict == "hang" else 20_000
-        small = shrink(fault.program, lambda p: judge.breaks(p, law) is not None, trials)
-        if law is not EVERY_OPERATION_ANSWERS:
-            fault = Judge(implementation, [law]).judge(small) or fault
-        file = write_counterexample(fault, implementation.declaration, counterexamples)
-        message = failure_text(fault, implementation.declaration, text, file)
-        record.add_fault(text, fault, message)
-        pytest.fail(message, pytrace=False)
+        program = subject.fitted(make(Random(seed)))
+        fault = judge.judge(program) if program is not None else None
+        if fault is not None:
+            tell(subject, subject.smallest(judge, fault))
 
     try:
         holds()
     finally:
-        record.add(text, judge)
+        record.add(subject.connect, judge)

@@ -1,0 +1,182 @@
+"""What does a driver say of itself? Its first line, the hello, and what follows from it.
+
+    cachegate 1 expert-cache NAME VERSION level=3 columns=refusal,hit,read,… capabilities=resize,prefetch budget=bytes
+
+`columns` names the columns of every answer, results first, then counters, as the heading of a table does. The other
+settings are those of a program's first line: the rules of an expert cache, the choices of a row cache
+(docs/protocol.md).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gate.implementation import EXPERT_CAPABILITIES, ROW_CAPABILITIES, Declaration
+from reference.errors import InputError, printable
+from reference.expert_config import Rules
+from reference.laws import EXPERT, ROW
+from reference.program_header import ROW_KEYS, RULE_KEYS
+
+PROTOCOL = "1"
+MAX_HELLO_BYTES = 1 << 16
+MAX_LEVEL = 3
+
+RESULTS = ("refusal", "hit", "read", "digest", "resident", "order")
+"""The columns that are no counters, in the order in which they stand."""
+FROM_LEVEL = {"refusal": 1, "hit": 1, "read": 1, "digest": 1, "resident": 2, "order": 3}
+"""The lowest level that offers each."""
+
+COUNTS_REFUSALS = "refusals"
+"""The row cache's counter that is also a capability: a driver has it when it has the column."""
+
+PLACEMENT, SHARED, OWN = "placement", "shared", "own"
+"""Whether a row cache places rows by the hash of reference/row_placement.py, or by one the gate does not know."""
+
+SHAPE = f"cachegate {PROTOCOL} {EXPERT}|{ROW} NAME VERSION level=N columns=NAME,NAME,…"
+WORD = re.compile(r"[!-~]+")
+COLUMN = re.compile(r"[a-z][a-z0-9_]{0,63}")
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """A driver's declaration, and the columns of its answers.
+
+    Args:
+        declaration: see gate/implementation.py.
+        results: those of RESULTS it gives.
+        counters: names of its counters.
+    """
+
+    declaration: Declaration
+    results: tuple[str, ...]
+    counters: tuple[str, ...]
+
+
+class HelloLine:
+    """One hello as it came in; `source` is how the user named the driver."""
+
+    def __init__(self, text: str, source: str) -> None:
+        self.text = text
+        self.source = source
+
+    def fail(self, problem: str, expected: str = SHAPE, cure: str = "") -> InputError:
+        """What is wrong with the hello."""
+        return InputError(
+            f"the driver's hello: {problem}", source=self.source, expected=expected, cure=cure
+        )
+
+    def read(self, cache: str) -> Hello:
+        """The hello, for one kind of cache; "" takes either.
+
+        Raises:
+            InputError: it cannot be understood, promises what its columns do not hold, or is of the other kind.
+        """
+        words = self.text.split(" ")
+        if not all(map(WORD.fullmatch, words)):
+            raise self.fail(f"no line of plain words: '{printable(self.text)}'")
+        if len(words) < 5 or words[0] != "cachegate":
+            raise self.fail(f"cannot be understood: '{printable(self.text)}'")
+        _, protocol, kind, name, version = words[:5]
+        if protocol != PROTOCOL:
+            raise self.fail(f"it speaks protocol {printable(protocol)}", f"protocol {PROTOCOL}")
+        if kind not in (EXPERT, ROW) or (cache and kind != cache):
+            raise self.fail(f"it is a driver of {printable(kind)}", cache or f"{EXPERT} or {ROW}")
+        settings = self._settings(words[5:], kind)
+        level = self._level(settings.pop("level", ""))
+        results, counters = self._columns(settings.pop("columns", ""), kind, level)
+        capabilities = self._capabilities(settings.pop("capabilities", "-"), kind, counters)
+        declaration = Declaration(
+            name,
+            version,
+            kind,
+            level,
+            self._rules(settings) if kind == EXPERT else Rules(),
+            capabilities,
+            settings if kind == ROW else {},
+        )
+        return Hello(declaration, results, counters)
+
+    def _settings(self, words: list[str], kind: str) -> dict[str, str]:
+        of_kind = RULE_KEYS if kind == EXPERT else (PLACEMENT, *ROW_KEYS)
+        known = ("level", "columns", "capabilities", *of_kind)
+        settings: dict[str, str] = {}
+        for word in words:
+            key, equals, value = word.partition("=")
+            if not (equals and value) or key not in known or key in settings:
+                raise self.fail(
+                    f"'{printable(word)}' is no setting, or one given twice",
+                    f"KEY=VALUE, KEY one of {', '.join(known)}",
+                )
+            settings[key] = value
+        if settings.get(PLACEMENT, SHARED) not in (SHARED, OWN):
+            raise self.fail("a placement that is not known", f"{PLACEMENT}={SHARED} or {OWN}")
+        return settings
+
+    def _level(self, text: str) -> int:
+        if text not in map(str, range(MAX_LEVEL + 1)):
+            raise self.fail(f"level={printable(text)}", "level=0, 1, 2 or 3")
+        return int(text)
+
+    def _columns(self, text: str, kind: str, level: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        names = tuple(text.split(",")) if text else ()
+        if not all(map(COLUMN.fullmatch, names)) or len(set(names)) < len(names):
+            raise self.fail(
+                f"columns={printable(text)}", "different names of a-z, 0-9 and _, comma between"
+            )
+        results = tuple(name for name in RESULTS if name in names)
+        if names[: len(results)] != results:
+            raise self.fail(
+                "its columns are out of order",
+                f"first {', '.join(results)}, in this order, then the counters",
+            )
+        self._promised(results, kind, level)
+        if len(results) == len(names):
+            raise self.fail("it names no counter", "columns=…,lookups,hits,…")
+        return results, names[len(results) :]
+
+    def _promised(self, results: tuple[str, ...], kind: str, level: int) -> None:
+        """A level is a promise: its columns are there, and none that lies above it."""
+        for name in RESULTS:
+            offered, due = name in results, FROM_LEVEL[name] <= level
+            if name == "read" and kind == ROW:
+                due = False
+            if name == "resident" and kind == EXPERT and "order" in results:
+                due = offered  # the order holds every resident expert
+            if due and not offered:
+                raise self.fail(
+                    f"it promises level {level}, but its columns lack {name}",
+                    f"a column {name}, as every level from {FROM_LEVEL[name]} has",
+                    f"print it, or declare level={FROM_LEVEL[name] - 1}",
+                )
+            if offered and not due:
+                raise self.fail(
+                    f"its columns have {name}, which level {level} does not offer",
+                    f"level={FROM_LEVEL[name]} or more, and not of a row cache"
+                    if name == "read"
+                    else f"level={FROM_LEVEL[name]} or more",
+                    "raise the level, or leave the column out",
+                )
+
+    def _capabilities(self, text: str, kind: str, counters: tuple[str, ...]) -> frozenset[str]:
+        """Those it names; that it counts refusals is seen from its columns."""
+        known = EXPERT_CAPABILITIES if kind == EXPERT else ROW_CAPABILITIES - {COUNTS_REFUSALS}
+        named = frozenset(text.split(",")) if text != "-" else frozenset()
+        if not named <= known:
+            raise self.fail(
+                f"no capabilities: {printable(', '.join(sorted(named - known)))}",
+                f"some of {', '.join(sorted(known))}, comma between, or -",
+            )
+        counts = kind == ROW and COUNTS_REFUSALS in counters
+        return named | {COUNTS_REFUSALS} if counts else named
+
+    def _rules(self, settings: dict[str, str]) -> Rules:
+        try:
+            return Rules(**{RULE_KEYS[key]: value for key, value in settings.items()})
+        except ValueError as error:
+            raise self.fail("a rule it cannot have", str(error)) from None
+
+
+def parse_hello(text: str, source: str, cache: str = "") -> Hello:
+    """The hello in one line of text; see HelloLine.read."""
+    return HelloLine(text, source).read(cache)
