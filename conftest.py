@@ -64,3 +64,10 @@ def engine_runs(pytestconfig: pytest.Config) -> Path:
 def counterexamples(pytestconfig: pytest.Config) -> Path:
     """Where failing programs are written."""
     return Path(pytestconfig.getoption("--counterexamples"))
+
+
+@pytest.fixture
+def more_than_quick(pytestconfig: pytest.Config) -> None:
+    """Skips under the profile quick: for a test that takes a second without trying programs."""
+    if pytestconfig.getoption("--profile") == "quick":
+        pytest.skip("takes its time: from the profile gate on")

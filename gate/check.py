@@ -1,4 +1,4 @@
-"""`cachegate check`: the gate. Runs the laws and golden tables through pytest and prints a verdict for each law.
+"""`cachegate check`: the gate. Runs the laws and golden tables through pytest and tells the verdicts.
 
 Without an implementation named, the reference itself is judged, with the golden tables and the suite's own tests; with
 one, only the laws of its kind of cache are run on it.
@@ -7,23 +7,21 @@ one, only the laws of its kind of cache are run on it.
 from __future__ import annotations
 
 import argparse
-import json
+import os
 import subprocess
 import sys
 import tempfile
-from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from gate.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS
-from gate.show import print_table
-from reference.laws import Law
+from gate.report.model import Report, from_file
+from gate.report.text import print_report
+from gate.report.write import check_names, write_report
 
 ROOT = Path(__file__).resolve().parent.parent
 LAW_TESTS = "properties/test_laws.py"
-PASSED, FAILED, NOTHING_JUDGED = 0, 1, 3
-NO_TESTS = 5  # pytest's exit code
-PASS, NOT_EXERCISED = "pass", "not exercised"
+PASSED, FAILED, UNUSABLE, NOTHING_JUDGED = 0, 1, 2, 3
+PYTEST_USAGE = 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,19 +32,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=["quick", "gate", "nightly"],
         help="how many programs a law is tried on (default quick)",
     )
-    parser.add_argument("-n", dest="workers", default="0", help="parallel workers, or auto")
+    parser.add_argument("-n", dest="workers", default="auto", help="parallel workers (auto)")
+    for option in ("--expert-cache", "--row-cache"):
+        parser.add_argument(
+            option, action="append", default=[], metavar="CONNECT", help="what is judged"
+        )
     parser.add_argument(
-        "--expert-cache", action="append", default=[], metavar="CONNECT", help="what is judged"
+        "--deviations", action="append", default=[], metavar="FILE", help="known deviations"
     )
     parser.add_argument(
-        "--row-cache", action="append", default=[], metavar="CONNECT", help="what is judged"
+        "--write-deviations", metavar="FILE", help="write today's failures as entries for review"
     )
     parser.add_argument("--bench-data", metavar="DIR", help="the engine's recorded runs")
     parser.add_argument(
         "--counterexamples",
         metavar="DIR",
         default="counterexamples",
-        help="where failing programs are written (default ./counterexamples)",
+        help="where failing programs are written, and replayed from first (./counterexamples)",
+    )
+    parser.add_argument(
+        "--report",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="also write it: .json, .md, .html or .xml (JUnit)",
     )
     parser.add_argument(
         "--require-all", action="store_true", help="a law that was never exercised is a failure"
@@ -54,104 +63,59 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run pytest, then print the verdicts."""
+    """Run pytest, then tell the verdicts."""
+    check_names(args.report)
     with tempfile.TemporaryDirectory() as folder:
-        report_file = Path(folder) / "report.json"
-        log_file = Path(folder) / "pytest.log"
+        report_file, log_file = Path(folder) / "report.json", Path(folder) / "pytest.log"
         code = _pytest(args, report_file, log_file)
-        if not report_file.exists():
+        if code == PYTEST_USAGE or not report_file.exists():
             print(log_file.read_text(errors="replace"), file=sys.stderr)
-            return 2 if code == 4 else 1  # pytest's own code for wrong usage
-        report = json.loads(report_file.read_text())
-        if code not in (PASSED, NO_TESTS):
+            return UNUSABLE if code == PYTEST_USAGE else FAILED
+        report = from_file(str(report_file))
+        if report.failed:
             print(log_file.read_text(errors="replace"))
-    return _tell(report, args)
+    print_report(report)
+    for name in args.report:
+        write_report(report, name)
+    if args.write_deviations:
+        from gate.deviations import write_entries  # noqa: PLC0415 - rarely asked for
+
+        write_entries(report, Path(args.write_deviations))
+    return _exit_code(report, args.require_all)
+
+
+def _exit_code(report: Report, require_all: bool) -> int:
+    if report.failed or (require_all and report.never_exercised):
+        return FAILED
+    return NOTHING_JUDGED if report.judged_nothing else PASSED
 
 
 def _pytest(args: argparse.Namespace, report_file: Path, log_file: Path) -> int:
-    judged = args.expert_cache + args.row_cache
-    places = [LAW_TESTS] if judged else ["properties", "regressions"]
-    command = [sys.executable, "-m", "pytest", *(str(ROOT / place) for place in places)]
-    command += ["--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml"), "-q", "--no-header"]
-    command += ["-n", args.workers, "--profile", args.profile, "--gate-report", str(report_file)]
-    command += ["--counterexamples", str(Path(args.counterexamples).resolve())]
-    for connect in args.expert_cache:
-        command += ["--expert-cache", connect]
-    for connect in args.row_cache:
-        command += ["--row-cache", connect]
-    if args.bench_data:
-        command += ["--bench-data", str(Path(args.bench_data).resolve())]
-    watched = sys.stderr.isatty()
+    """Run pytest with its output in a file; gives its exit code."""
+    command = [sys.executable, "-m", "pytest", *_arguments(args), "--gate-report", str(report_file)]
+    watched = sys.stderr.isatty() and not os.environ.get("CI")
+    if watched:
+        print("running …", end="", file=sys.stderr, flush=True)
     with log_file.open("w") as log:
-        if watched:
-            print("running …", end="", file=sys.stderr, flush=True)
         code = subprocess.call(command, stdout=log, stderr=subprocess.STDOUT)
-        if watched:
-            print("\r\033[K", end="", file=sys.stderr)
+    if watched:
+        print("\r\033[K", end="", file=sys.stderr)
     return code
 
 
-def _tell(report: dict[str, Any], args: argparse.Namespace) -> int:
-    """Print the tables; gives the exit code."""
-    judged = sorted(report["programs"])
-    verdicts = _verdicts(report, judged)
-    headings = ["law", "level", *judged]
-    rows = [
-        [law.id, str(law.level), *(verdicts[name, law.id] for name in judged)]
-        for law in (EVERY_OPERATION_ANSWERS, *ALL_LAWS)
-        if any((name, law.id) in verdicts for name in judged)
-    ]
-    print_table(headings, rows)
-    unexercised = sorted({law for (_, law), what in verdicts.items() if what == NOT_EXERCISED})
-    print(f"\nprofile {args.profile}; programs judged: {_counted(report['programs'])}")
-    if unexercised:
-        print(f"never exercised on some implementation: {', '.join(unexercised)}")
-    _tell_tests(report)
-    failed = any(outcome == "failed" for outcome in report["tests"].values())
-    if failed or (args.require_all and unexercised):
-        print("verdict: FAIL")
-        return FAILED
-    if not report["checks"] and "passed" not in report["tests"].values():
-        print("verdict: nothing was judged")
-        return NOTHING_JUDGED
-    print("verdict: pass")
-    return PASSED
-
-
-def _verdicts(report: dict[str, Any], judged: list[str]) -> dict[tuple[str, str], str]:
-    """(implementation, law) -> what the table shows."""
-    checks = {(connect, law): count for connect, law, count in report["checks"]}
-    faults = {(connect, law): verdict for connect, law, verdict, _ in report["faults"]}
-    caches = {connect: _caches(checks, connect) for connect in judged}
-    verdicts = {}
-    for connect in judged:
-        for law in (EVERY_OPERATION_ANSWERS, *ALL_LAWS):
-            count = checks.get((connect, law.id), 0)
-            if law.cache and law.cache not in caches[connect]:
-                continue
-            what = faults.get((connect, law.id), PASS if count else NOT_EXERCISED)
-            verdicts[connect, law.id] = f"{what} {count}" if count else what
-    return verdicts
-
-
-def _caches(checks: dict[tuple[str, str], int], connect: str) -> set[str]:
-    """The kinds of cache that were judged under a connect string."""
-    by_id: dict[str, Law] = {law.id: law for law in ALL_LAWS}
-    return {by_id[law].cache for name, law in checks if name == connect and law in by_id}
-
-
-def _counted(programs: dict[str, int]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in programs.items()) or "none"
-
-
-def _tell_tests(report: dict[str, Any]) -> None:
-    """How the tests ended, a line a folder, and why some were skipped."""
-    for place in ("properties", "regressions"):
-        ended = Counter(
-            outcome for test, outcome in report["tests"].items() if test.startswith(place)
-        )
-        if ended:
-            counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(ended.items()))
-            print(f"{place}: {counts}")
-    for reason, count in Counter(report["skips"].values()).items():
-        print(f"  skipped {count}: {reason}")
+def _arguments(args: argparse.Namespace) -> Iterator[str]:
+    judged = args.expert_cache or args.row_cache
+    yield from (
+        str(ROOT / place) for place in ([LAW_TESTS] if judged else ["properties", "regressions"])
+    )
+    yield from ("--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml"), "-q", "--no-header")
+    yield from ("-n", args.workers, "--profile", args.profile)
+    yield from ("--counterexamples", str(Path(args.counterexamples).resolve()))
+    for option, values in (
+        ("--expert-cache", args.expert_cache),
+        ("--row-cache", args.row_cache),
+        ("--deviations", [str(Path(name).resolve()) for name in args.deviations]),
+        ("--bench-data", [str(Path(args.bench_data).resolve())] if args.bench_data else []),
+    ):
+        for value in values:
+            yield from (option, value)

@@ -21,6 +21,7 @@ UNUSABLE = 2
 COMMANDS = {
     "check": ("gate.check", "run the laws and golden tables: the gate"),
     "replay": ("gate.replay", "one program step by step, implementations beside the reference"),
+    "compare": ("gate.compare", "what changed between two reports of the gate"),
     "audit": ("gate.audit.command", "judge recorded runs and routing traces of the engine"),
     "curve": ("gate.curve", "what every budget and policy would have given on a routing trace"),
     "rows": ("gate.rows", "what every row-cache layout would have given on a text or row trace"),

@@ -101,9 +101,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _rows(
-    trace: RouteTrace, policies: Sequence[str], args: argparse.Namespace
-) -> list[CurveRow]:
+def _rows(trace: RouteTrace, policies: Sequence[str], args: argparse.Namespace) -> list[CurveRow]:
     lookups = lookups_of(trace)
     rows = []
     for policy in policies:
@@ -177,8 +175,8 @@ def _print(rows: Sequence[CurveRow], args: argparse.Namespace) -> None:
 
 
 def _print_table(rows: Sequence[CurveRow], scope: str) -> None:
-    headings = ("turn", "policy", "budget MiB", "cycles", f"hit % ({scope})")
-    headings += ("read MiB", "evictions", "re-reads")
+    headings = ["turn", "policy", "budget MiB", "cycles", f"hit % ({scope})"]
+    headings += ["read MiB", "evictions", "re-reads"]
     for trace in dict.fromkeys(row.trace for row in rows):
         print(trace)
         print_table(headings, [_cells(row, scope) for row in rows if row.trace == trace])

@@ -29,6 +29,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from gate.implementation import EXPERT_CAPABILITIES, ROW_CAPABILITIES, Declaration
+from gate.report.model import Report
 from reference.errors import InputError, printable
 from reference.program import Program
 from reference.program_text import parse
@@ -110,3 +111,27 @@ def _entry(entry: object, at: int, source: str, known_laws: Sequence[str]) -> De
         raise fault(f"no capability {printable(str(avoid))}", "a capability to avoid")
     witness = parse(entry["witness"], f"{source}, witness of {entry['id']}")
     return Deviation(**(entry | {"laws": tuple(entry["laws"]), "witness": witness}))
+
+
+def write_entries(report: Report, file: Path) -> None:
+    """Append today's failures to a file as entries for review: link and reason are left to the reviewer."""
+    year = datetime.date.today().replace(day=1) + datetime.timedelta(days=365)
+    entries = []
+    for failure in report.failures:
+        name = next(
+            one.name
+            for one in report.implementations
+            if (one.cache, one.connect) == (failure.cache, failure.connect)
+        )
+        entries.append(
+            "\n[[deviation]]\n"
+            f'id = "{name}-{failure.law.replace("/", "-")}"\n'
+            f'laws = ["{failure.law}"]\n'
+            'reason = "not-yet"  # review: known-fault, by-design or not-yet\n'
+            'link = ""  # review: where it is tracked\n'
+            f'implementation = "{name}"\nversion = "*"\n'
+            f"expires = {year.isoformat()}\n"
+            f'witness = """\n{failure.program}"""\n'
+        )
+    with file.open("a", encoding="utf-8") as target:
+        target.write("".join(entries))

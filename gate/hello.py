@@ -1,6 +1,6 @@
 """What does a driver say of itself? Its first line, the hello, and what follows from it.
 
-    cachegate 1 expert-cache NAME VERSION level=3 columns=refusal,hit,read,… capabilities=resize,prefetch budget=bytes
+    cachegate 1 expert-cache NAME VERSION level=3 columns=refusal,hit,read,… capabilities=resize,prefetch budget_rule=bytes
 
 `columns` names the columns of every answer, results first, then counters, as the heading of a table does. The other
 settings are those of a program's first line: the rules of an expert cache, the choices of a row cache

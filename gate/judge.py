@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gate.implementation import Failure, Implementation
-from reference import expert_answer_laws, expert_counter_laws, expert_relations
+from reference import (
+    expert_answer_laws,
+    expert_counter_laws,
+    expert_relations,
+    row_admission_laws,
+    row_answer_laws,
+    row_counter_laws,
+    row_placement_laws,
+    row_relations,
+)
 from reference.laws import Broken, Case, Law
 from reference.program import Outcome, Program
 
@@ -23,6 +32,11 @@ ALL_LAWS: tuple[Law, ...] = (
     *expert_counter_laws.LAWS.laws,
     *expert_answer_laws.LAWS.laws,
     *expert_relations.LAWS.laws,
+    *row_counter_laws.LAWS.laws,
+    *row_answer_laws.LAWS.laws,
+    *row_placement_laws.LAWS.laws,
+    *row_admission_laws.LAWS.laws,
+    *row_relations.LAWS.laws,
 )
 
 

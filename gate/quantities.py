@@ -73,3 +73,24 @@ def choice_list(text: str, known: tuple[str, ...], option: str) -> list[str]:
                 expected=", ".join((*known, "or all")),
             )
     return names
+
+
+def count_of(text: str, option: str, least: int, most: int) -> int:
+    """A whole number from `least` to `most`.
+
+    Raises:
+        InputError: it is none.
+    """
+    digits = text.strip()
+    if (
+        digits.isascii()
+        and digits.isdecimal()
+        and len(digits) < 30
+        and least <= int(digits) <= most
+    ):
+        return int(digits)
+    raise InputError(
+        f"'{printable(text)}' is no such number",
+        source=option,
+        expected=f"a whole number from {least} to {most}",
+    )

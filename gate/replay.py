@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on", action="append", default=[], metavar="CONNECT", help="an implementation beside it"
     )
+    parser.add_argument("--html", metavar="FILE", help="also draw it: what is held, step by step")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,7 +53,15 @@ def run(args: argparse.Namespace) -> int:
             implementation.close()
     for line in format_header(program.config):
         print(line)
-    _print_steps(program, outcomes)
+    differs = {
+        name: next((f.step for f in differences(program, outcome) if f), None)
+        for name, outcome in outcomes.items()
+    }
+    _print_steps(program, outcomes, differs)
+    if args.html:
+        from gate.replay_page import to_page  # noqa: PLC0415 - only for those who ask
+
+        Path(args.html).write_text(to_page(program, outcomes, differs), encoding="utf-8")
     for line in verdicts:
         print(line)
     return 1 if verdicts else 0
@@ -80,17 +89,15 @@ def read_program(path: str) -> Program:
         ) from None
 
 
-def _print_steps(program: Program, outcomes: dict[str, Outcome]) -> None:
-    first_difference = {
-        name: next((f.step for f in differences(program, outcome) if f), None)
-        for name, outcome in outcomes.items()
-    }
+def _print_steps(
+    program: Program, outcomes: dict[str, Outcome], differs: dict[str, int | None]
+) -> None:
     rows = []
     for step, operation in enumerate(("(open)", *program.operations)):
         text = operation if isinstance(operation, str) else format_operation(operation)
         for name, outcome in outcomes.items():
             answer = (outcome.opened, *outcome.answers)[step]
-            mark = ">" if first_difference[name] == step else ""
+            mark = ">" if differs[name] == step else ""
             label = text if name == "reference" else ""
             rows.append([mark, str(step) if label else "", _short(label), name, *_cells(answer)])
     headings = ["", "step", "operation", "on", "answer", "read", "resident, next victim first"]

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fixtures import expert_programs
+from fixtures import expert_programs, row_programs
 from gate.deviations import Deviation, read_deviations
 from gate.implementation import BUILT_IN_RULES, connect
 from gate.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS, Fault
@@ -81,7 +81,7 @@ def tell(record: Record, counterexamples: Path) -> Callable[[Subject, Fault], No
         declared = subject.implementation.declaration
         file = write_counterexample(fault, declared, counterexamples)
         text = failure_text(fault, declared, subject.connect, file)
-        record.add_fault(subject.connect, fault, text)
+        record.add_fault(subject, fault, text)
         pytest.fail(text, pytrace=False)
 
     return fail
@@ -103,7 +103,7 @@ def test_counterexamples(
             fault = judge.judge(fitted) if fitted is not None else None
             if fault is not None:
                 tell(subject, fault)
-    record.add(subject.connect, judge)
+    record.add(subject, judge)
 
 
 def test_deviations_hold(pytestconfig: pytest.Config) -> None:
@@ -134,6 +134,12 @@ def test_expert_cache(expert: Subject, family: str, record: Record, tell: Tell) 
     _hold(expert, lambda r: expert_programs.expert_program(r, family, rules), record, tell)
 
 
+@pytest.mark.parametrize("family", sorted(row_programs.FAMILIES))
+def test_row_cache(row: Subject, family: str, record: Record, tell: Tell) -> None:
+    """Every law of the row cache holds on programs of this family."""
+    _hold(row, lambda random: row_programs.row_program(random, family), record, tell)
+
+
 def _hold(subject: Subject, make: Callable[[Random], Program], record: Record, tell: Tell) -> None:
     """Judge the programs of as many seeds as the profile asks for; fails with the smallest found."""
     judge = subject.judge()
@@ -148,4 +154,4 @@ def _hold(subject: Subject, make: Callable[[Random], Program], record: Record, t
     try:
         holds()
     finally:
-        record.add(subject.connect, judge)
+        record.add(subject, judge)

@@ -108,7 +108,7 @@ def delivered_bytes(case: Case) -> Findings:
         yield compare(step.number, "digest", None if failed else whole, after.digest)
 
 
-@LAWS.law("answers/failed-read-is-absent", 1)
+@LAWS.law("answers/failed-read-is-absent", 1, needs="failed-read")
 def failed_read_is_absent(case: Case) -> Findings:
     """After a failed demand read the expert is absent: the next access is a miss."""
     failed: set[tuple[int, int]] = set()

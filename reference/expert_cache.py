@@ -108,8 +108,9 @@ class ExpertCache:
         return batch
 
     def _load_uncached(self, distinct: tuple[int, ...], size: int, failing: Iterable[int]) -> Batch:
-        failed = any(expert in distinct for expert in failing)
-        return Batch(distinct, (False,) * len(distinct), len(distinct) * size, failed=failed)
+        failed = frozenset(failing) & set(distinct)
+        read_bytes = len(distinct) * size
+        return Batch(distinct, (False,) * len(distinct), read_bytes, failed, failed=bool(failed))
 
     def _load_cached(
         self,
@@ -131,7 +132,7 @@ class ExpertCache:
         self._fail(layer, failed)
         if not failed or self.rules.failed_read == "absent":
             self._evict_after_batch(layer, protected={(layer, expert) for expert in distinct})
-        return Batch(distinct, hits, read_bytes, wrong, failed=bool(failed))
+        return Batch(distinct, hits, read_bytes, wrong | failed, failed=bool(failed))
 
     def _lookup(self, key: Key, decode: bool) -> bool:
         """Count the lookup of `key`; a miss becomes resident."""

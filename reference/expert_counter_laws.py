@@ -190,7 +190,7 @@ def token_demand(case: Case) -> Findings:
             )
 
 
-@LAWS.law("counters/routed-and-dropped", 0)
+@LAWS.law("counters/routed-and-dropped", 0, needs="dropping")
 def routed_and_dropped(case: Case) -> Findings:
     """With dropping, every decode slot counts as routed, and what is routed is looked up or dropped."""
     if not drops(case):
@@ -228,7 +228,7 @@ def as_requested(case: Case) -> Findings:
             )
 
 
-@LAWS.law("budget/legal", 0)
+@LAWS.law("budget/legal", 0, needs="budget=cycles")
 def legal(case: Case) -> Findings:
     """With whole-cycle budgets, the budget is 0 or a multiple of the token demand, up to the least that holds all."""
     if config_of(case).rules.budget != "cycles" or config_of(case).rules.shrink_to_zero != "off":

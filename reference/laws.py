@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from reference.expert_config import ExpertConfig
 from reference.program import Answer, Outcome, Program
+from reference.row_timeline import RowStep, row_timeline
 from reference.timeline import Step, timeline
 
 EXPERT = "expert-cache"
@@ -43,25 +45,41 @@ Finding = Broken | None
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One program, its outcome on the implementation, and what is known about its steps."""
+    """One program, its outcome on the implementation, and what is known about its steps.
+
+    `steps` are those of a program of the expert cache, `row_steps` those of one of the row cache.
+    """
 
     program: Program
     outcome: Outcome
     steps: Sequence[Step]
     run: Run
+    row_steps: Sequence[RowStep] = ()
 
     @classmethod
     def of(cls, program: Program, outcome: Outcome, run: Run) -> Case:
         """The case of a program whose outcome is at hand."""
-        is_expert = isinstance(program.config, ExpertConfig)
-        return cls(program, outcome, timeline(program) if is_expert else (), run)
+        if isinstance(program.config, ExpertConfig):
+            return cls(program, outcome, timeline(program), run)
+        return cls(program, outcome, (), run, row_timeline(program))
 
     def around(self) -> Iterator[tuple[Step, Answer, Answer]]:
-        """Each step with the answers before and after it."""
-        before = self.outcome.opened
-        for step, after in zip(self.steps, self.outcome.answers, strict=True):
-            yield step, before, after
-            before = after
+        """Each step of an expert cache with the answers before and after it."""
+        return _around(self.steps, self.outcome)
+
+    def around_rows(self) -> Iterator[tuple[RowStep, Answer, Answer]]:
+        """Each step of a row cache with the answers before and after it."""
+        return _around(self.row_steps, self.outcome)
+
+
+AnyStep = TypeVar("AnyStep")
+
+
+def _around(steps: Sequence[AnyStep], outcome: Outcome) -> Iterator[tuple[AnyStep, Answer, Answer]]:
+    before = outcome.opened
+    for step, after in zip(steps, outcome.answers, strict=True):
+        yield step, before, after
+        before = after
 
 
 Judge = Callable[[Case], Iterable[Finding]]
@@ -77,6 +95,7 @@ class Law:
         cache: EXPERT or ROW.
         level: lowest observation level: 0 counters, 1 results of operations, 2 resident set, 3 victim order.
         judge: yields one finding a check, and nothing where the law does not apply.
+        needs: a capability, or a rule as `budget=cycles`, without which it does not apply; "" is none.
     """
 
     id: str
@@ -84,6 +103,7 @@ class Law:
     cache: str
     level: int
     judge: Judge
+    needs: str = ""
 
 
 class Registry:
@@ -93,12 +113,12 @@ class Registry:
         self.cache = cache
         self.laws: list[Law] = []
 
-    def law(self, law_id: str, level: int) -> Callable[[Judge], Judge]:
+    def law(self, law_id: str, level: int, needs: str = "") -> Callable[[Judge], Judge]:
         """Register the decorated judge; its docstring is the law's sentence."""
 
         def register(judge: Judge) -> Judge:
             sentence = " ".join((judge.__doc__ or "").split())
-            self.laws.append(Law(law_id, sentence, self.cache, level, judge))
+            self.laws.append(Law(law_id, sentence, self.cache, level, judge, needs))
             return judge
 
         return register

@@ -38,6 +38,8 @@ def _offered(right: Answer, got: Answer, level: int) -> Iterator[tuple[str, obje
         yield "resident", right.resident, got.resident
     if level >= 3:
         yield "victim order", right.order, got.order
+        if got.estimates is not None:
+            yield "estimates", right.estimates, got.estimates
 
 
 def _counters(

@@ -195,6 +195,7 @@ class Answer:
             nothing was delivered.
         resident: level 2: what is resident, as (layer, expert) or (table, row).
         order: level 3: the resident entries in victim order, the next victim first.
+        estimates: level 3, row cache: the usage estimate of every resident (table, row).
     """
 
     counters: Mapping[str, int] = field(default_factory=dict)
@@ -204,6 +205,7 @@ class Answer:
     digest: int | None = None
     resident: frozenset[tuple[int, int]] | None = None
     order: tuple[tuple[int, int], ...] | None = None
+    estimates: Mapping[tuple[int, int], int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

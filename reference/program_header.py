@@ -26,6 +26,9 @@ EXPERT_KEYS = (
     *RULE_KEYS,
     *("drop_fraction", "drop_in_prefill"),
 )
+MAX_LAYERS = 1 << 12
+"""Most layers of a program's model; real ones have less than a hundred."""
+
 PLACED = ("injected_sets", "injected_columns")
 ROW_KEYS = tuple(field.name for field in fields(RowCacheConfig) if field.name not in PLACED)
 
@@ -87,11 +90,15 @@ class Value:
 
     def _number(self, text: str) -> int:
         self.line.next = self.after
-        return self.line.number_of(text, "a whole number", most=1 << 63)
+        return self.line.number_of(text, "a whole number", most=(1 << 64) - 1)
 
     def numbers(self) -> tuple[int, ...]:
-        """Comma-separated numbers; `-` is 0."""
-        return tuple(0 if text == "-" else self._number(text) for text in self.text.split(","))
+        """Comma-separated numbers, one a layer or table; `-` is 0."""
+        texts = self.text.split(",", MAX_LAYERS)
+        if len(texts) > MAX_LAYERS:
+            self.line.next = self.after
+            raise self.line.fail("the list is too long", f"at most {MAX_LAYERS} numbers")
+        return tuple(0 if text == "-" else self._number(text) for text in texts)
 
     def number(self) -> int:
         """One number."""
@@ -119,10 +126,13 @@ def _expert_config(values: dict[str, Value]) -> ExpertConfig:
     if len(experts) == 1:
         experts = experts * len(entry_bytes)
     rules = {RULE_KEYS[key]: value.text for key, value in values.items() if key in RULE_KEYS}
+    policy = values["policy"].text if "policy" in values else "lru"
+    if policy == "belady":
+        raise ValueError("policy belady needs the future, which a program does not know")
     return ExpertConfig(
         ModelShape(entry_bytes, experts, values["k"].number() if "k" in values else 1),
         values["budget_bytes"].number() if "budget_bytes" in values else 0,
-        values["policy"].text if "policy" in values else "lru",
+        policy,
         Rules(**rules),
         Dropping(
             values["drop_fraction"].fraction() if "drop_fraction" in values else 0.0,

@@ -21,7 +21,8 @@ The first line names the cache and its configuration; then one operation a line.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from math import inf, isfinite
 
 from reference.errors import InputError, printable
 from reference.expert_config import ExpertConfig
@@ -49,9 +50,10 @@ from reference.program import (
     SetBudget,
     SetK,
     Unpin,
+    times,
 )
 from reference.program_header import EXPERT_CACHE, VERSION, format_header, parse_header
-from reference.text_line import Line
+from reference.text_line import MAX_WORDS, Line
 
 BARE: dict[str, Callable[[], Plain]] = {"begin": Begin, "end": End, "cancel": Cancel}
 BY_LAYER: dict[str, Callable[[int, tuple[int, ...]], Plain]] = {
@@ -73,6 +75,12 @@ EXPERT_WORDS = (*BARE, *LOADS, *BY_LAYER, "budget", "k")
 ROW_WORDS = tuple(BY_TABLE)
 
 MAX_LINES = 1 << 20
+MAX_WORK = 1 << 22
+"""Most words of all operations together, each as often as its operation is repeated.
+
+With these bounds, and that of the words, a hostile text is refused before it costs much.
+"""
+
 ITEM = re.compile(r"(\d{1,20})(?:@([0-9.eE+-]{1,40}))?(!?)")
 
 
@@ -82,17 +90,38 @@ def parse(text: str, source: str = "program") -> Program:
     Raises:
         InputError: with line and column of what cannot be read.
     """
-    lines = [Line(raw, number, source) for number, raw in enumerate(text.split("\n"), 1)]
-    lines = [line for line in lines if line.tokens]
+    if text.count("\n") > MAX_LINES:
+        raise InputError(f"more than {MAX_LINES} lines", source=source, cure="use repeat")
+    lines = list(_lines(text, source))
     if not lines:
         raise InputError(
             "no program here", source=source, expected=f"a line `{EXPERT_CACHE} {VERSION} …` first"
         )
-    if len(lines) > MAX_LINES:
-        raise InputError(f"more than {MAX_LINES} lines", source=source, cure="use repeat")
     config, body = parse_header(lines)
     rows = not isinstance(config, ExpertConfig)
-    return Program(config, tuple(_operation(line, rows) for line in body))
+    return Program(config, tuple(_operations(body, rows)))
+
+
+def _lines(text: str, source: str) -> Iterator[Line]:
+    """The lines that say something."""
+    words = 0
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = Line(raw, number, source)
+        words += len(line.tokens)
+        if words > MAX_WORDS:
+            raise line.fail("the text is too long", f"at most {MAX_WORDS} words")
+        if line.tokens:
+            yield line
+
+
+def _operations(body: list[Line], rows: bool) -> Iterator[Operation]:
+    work = 0
+    for line in body:
+        operation = _operation(line, rows)
+        work += times(operation) * len(line.tokens)
+        if work > MAX_WORK:
+            raise line.fail("from here on it is too much work", f"at most {MAX_WORK} words in all")
+        yield operation
 
 
 def _operation(line: Line, rows: bool) -> Operation:
@@ -149,9 +178,12 @@ def _load(line: Line, phase: str) -> Load:
 
 def _weight(line: Line, text: str) -> float:
     try:
-        return float(text)
+        weight = float(text)
     except ValueError:
-        raise line.fail(f"{text} is not a router weight", "a decimal number") from None
+        weight = inf
+    if not isfinite(weight):
+        raise line.fail(f"{text} is not a router weight", "a decimal number")
+    return weight
 
 
 def format_program(program: Program) -> str:

@@ -128,9 +128,19 @@ class RowCache:
         target = self._table(table)
         return target.estimate(target.placement.site(checked_id(row)))
 
+    def resident_estimates(self, table: int = 0) -> dict[int, int]:
+        """The usage estimate of every resident row."""
+        target = self._table(table)
+        residents = target.slots.residents(target.slots.in_use())
+        return {held.entry.site.row: target.estimate(held.entry.site) for held in residents}
+
     def victim_order(self, sets: Sequence[int], table: int = 0) -> tuple[int, ...]:
         """The unpinned rows of `sets` taken together, in the order in which they would leave."""
         return tuple(held.entry.site.row for held in self._table(table).victims(sets))
+
+    def sets_in_use(self, table: int = 0) -> list[int]:
+        """The sets of one table that hold a row, ascending."""
+        return self._table(table).slots.in_use()
 
     def full_sets(self, table: int = 0) -> int:
         """How many sets of one table have no free way."""

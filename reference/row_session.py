@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import replace
 
 from reference.program import Answer, AskRows, Gather, Insert, Operation, Pin, Repeat, Unpin, plain
 from reference.row_cache import RowCache
@@ -36,12 +36,21 @@ class RowSession:
         order = tuple(
             (table, row)
             for table in tables
-            for index in range(self.cache.config.sets[table])
+            for index in self.cache.sets_in_use(table)
             for row in self.cache.victim_order((index,), table)
         )
         resident = frozenset((t, row) for t in tables for row in self.cache.resident_rows(t))
-        return Answer(
-            asdict(self.cache.counters), done.refusal, done.hits, None, done.digest, resident, order
+        estimates = {
+            (t, row): count
+            for t in tables
+            for row, count in self.cache.resident_estimates(t).items()
+        }
+        return replace(
+            done,
+            counters=dict(vars(self.cache.counters)),
+            resident=resident,
+            order=order,
+            estimates=estimates,
         )
 
     def _apply(self, operation: Operation) -> Answer:

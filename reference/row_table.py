@@ -27,6 +27,15 @@ _COUNTED_AS = {
 }
 
 
+def each_once(rows: Sequence[int], order: str) -> list[int]:
+    """The distinct rows of a gather in one of the orders of RowCacheConfig.gather_order."""
+    if order == "sorted":
+        return sorted(set(rows))
+    if order == "last_occurrence":
+        return list(dict.fromkeys(reversed(rows)))[::-1]
+    return list(dict.fromkeys(rows))
+
+
 class Clock:
     """Counts ticks; whatever is used now has `now` as its last access."""
 
@@ -81,12 +90,7 @@ class RowTable:
 
     def distinct(self, rows: Sequence[int]) -> list[int]:
         """Each row once, in the order in which the gather works through them."""
-        order = self.config.gather_order
-        if order == "sorted":
-            return sorted(set(rows))
-        if order == "last_occurrence":
-            return list(dict.fromkeys(reversed(rows)))[::-1]
-        return list(dict.fromkeys(rows))
+        return each_once(rows, self.config.gather_order)
 
     def look_up(self, site: RowSite) -> Lookup:
         """Phase 1 for one row: count its use, then probe for it."""

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 
 from reference.errors import InputError, printable
 
 MAX_NUMBER = (1 << 64) - 1
+MAX_WORDS = 1 << 19
+"""Most words of a line, and of a text."""
+
+WORD = re.compile(r"\S+")
 
 
 class Line:
@@ -17,7 +22,11 @@ class Line:
         self.number = number
         self.source = source
         body = text.split("#", 1)[0]
-        self.tokens = [(match.group(), match.start() + 1) for match in re.finditer(r"\S+", body)]
+        words = islice(WORD.finditer(body), MAX_WORDS + 1)
+        self.tokens = [(match.group(), match.start() + 1) for match in words]
+        self.next = len(self.tokens)
+        if self.next > MAX_WORDS:
+            raise self.fail("the line is too long", f"at most {MAX_WORDS} words")
         self.next = 0
 
     def fail(self, problem: str, expected: str, cure: str = "") -> InputError:

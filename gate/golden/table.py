@@ -99,6 +99,30 @@ class TableRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Measurement:
+    """One re-measurement that changed cells; what it replaced is kept here.
+
+    Args:
+        date: the day it was written.
+        source, reason: what was measured and why, in the words of who did it.
+        engine: version by the preambles of the files; "not recorded" where none says it.
+        definition: the function that computed the cells.
+        code: the commit of this project it was computed with.
+        changed: cell name (gate/golden/changes.py) to the cell before and after.
+        files: path below the folder it was measured from, to the file's SHA-256.
+    """
+
+    date: datetime.date
+    source: str
+    reason: str
+    engine: str
+    definition: str
+    code: str
+    changed: Mapping[str, tuple[Cell, Cell]]
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A golden table.
 
@@ -111,6 +135,8 @@ class Table:
         columns: in printed order; at least one of kind KEY.
         rows: in printed order.
         path: the file it was read from.
+        checks: equations between its columns (gate/golden/checks.py).
+        history: its re-measurements, the latest last.
     """
 
     id: str
@@ -121,6 +147,8 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[TableRow, ...]
     path: Path
+    checks: tuple[str, ...] = ()
+    history: tuple[Measurement, ...] = ()
 
     @property
     def key_names(self) -> tuple[str, ...]:

@@ -16,7 +16,8 @@ TOML, one file a table, one column and one row a line, so that a re-measured cel
         { model = "b", cycles = 2.90, status = "stated", measured = { cycles = 2.87 } },
     ]
 
-Numbers are written with the digits they are printed with: 2.90 is not 2.9.
+Numbers are written with the digits they are printed with: 2.90 is not 2.9. Two more arrays may follow:
+`checks` (gate/golden/checks.py) and `history` (gate/golden/measurement.py).
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from gate.golden.checks import parse_check
+from gate.golden.measurement import read_measurement
 from gate.golden.table import (
     EXACT,
     KEY,
@@ -55,6 +58,7 @@ MAX_DECIMALS = 12
 MAX_NUMBER = 10**18
 
 _TABLE_KEYS = {"title", "status", "source", "definition", "words", "columns", "rows"}
+_OPTIONAL_KEYS = {"checks", "history"}
 _SOURCE_KEYS = {"document": str, "section": str, "commit": str, "date": datetime.date, "data": str}
 _COLUMN_KEYS = {"name", "unit", "kind", "why"}
 _KIND_KEYS = {
@@ -84,7 +88,7 @@ def load(path: Path) -> Table:
     place = _Place(path)
     text = _read(place)
     document = _parse(text, place)
-    place.exact_keys("the table", document, _TABLE_KEYS)
+    place.exact_keys("the table", document, _TABLE_KEYS | (_OPTIONAL_KEYS & set(document)))
     columns = _columns(document["columns"], text, place)
     status = place.one_of("status", document["status"], STATUSES)
     return Table(
@@ -96,6 +100,11 @@ def load(path: Path) -> Table:
         columns=tuple(columns.values()),
         rows=_rows(document["rows"], columns, status, text, place),
         path=path,
+        checks=_checks(document.get("checks", []), columns, place),
+        history=tuple(
+            read_measurement(entry, at.error)
+            for entry, at in _entries("history", document.get("history", []), text, place)
+        ),
     )
 
 
@@ -198,6 +207,17 @@ def _check_spread(entry: dict[str, Any], at: _Place) -> None:
             expected="2 or more repeats and a positive spread",
             cure="one run gives no spread: repeat the measurement",
         )
+
+
+def _checks(entries: object, columns: Mapping[str, Column], place: _Place) -> tuple[str, ...]:
+    if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
+        raise place.error("checks is no array of texts", expected='"hits + misses = lookups"')
+    for entry in entries:
+        try:
+            parse_check(entry, columns.values())
+        except ValueError as problem:
+            raise place.error(f"check {printable(entry)}: {problem}") from None
+    return tuple(entries)
 
 
 def _rows(

@@ -1,0 +1,164 @@
+"""What is a report? Settings, verdicts by law and implementation, failures, golden differences, completeness."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gate.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS
+from reference.errors import InputError
+
+FORMAT = "cachegate-report 1"
+PASS, FAIL, NOT_EXERCISED, SKIP = "pass", "fail", "not exercised", "skip"
+MAX_REPORT_BYTES = 1 << 28
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """An implementation under test: connect string, what it declared, programs judged, deviations known."""
+
+    connect: str
+    name: str
+    version: str
+    cache: str
+    level: int
+    rules: dict[str, str]
+    capabilities: list[str]
+    programs: int
+    deviations: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How one law came out on one implementation; `checks` is how often it was checked."""
+
+    cache: str
+    connect: str
+    law: str
+    verdict: str
+    checks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A fault with its text and the program."""
+
+    cache: str
+    connect: str
+    law: str
+    verdict: str
+    text: str
+    program: str
+
+
+@dataclass(frozen=True, slots=True)
+class Golden:
+    """A golden table that was measured: cells compared, and differences with their size in tolerances."""
+
+    table: str
+    cells: int
+    differences: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything a run tells. Timings are not part of it, so equal runs give equal reports.
+
+    Args:
+        settings: every effective setting by name.
+        tests: folder -> outcome -> count, over all tests.
+        failed_tests: the tests that failed, with what pytest printed.
+        skips: reason -> how many tests were skipped for it.
+        complete: False when the run ended early.
+    """
+
+    settings: dict[str, str]
+    implementations: list[Tested]
+    verdicts: list[Verdict]
+    failures: list[Failure]
+    golden: list[Golden]
+    tests: dict[str, dict[str, int]]
+    failed_tests: dict[str, str]
+    skips: dict[str, int]
+    complete: bool
+    laws: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def never_exercised(self) -> list[Verdict]:
+        """Laws that were not checked once on an implementation that they apply to."""
+        return [verdict for verdict in self.verdicts if verdict.verdict == NOT_EXERCISED]
+
+    @property
+    def failed(self) -> bool:
+        """Did anything fail?"""
+        return bool(self.failures or self.failed_tests) or not self.complete
+
+    @property
+    def judged_nothing(self) -> bool:
+        """Was neither a law checked nor a test passed?"""
+        passed = any("passed" in counts for counts in self.tests.values())
+        return not passed and not any(verdict.checks for verdict in self.verdicts)
+
+
+def verdicts_of(
+    tested: Iterable[Tested],
+    checks: dict[tuple[str, str, str], int],
+    failures: Sequence[Failure],
+) -> list[Verdict]:
+    """The verdict of every law on every implementation it applies to; laws its level cannot see are skipped."""
+    failed = {(f.cache, f.connect, f.law): f.verdict for f in failures}
+    verdicts = []
+    for one in tested:
+        for law in (EVERY_OPERATION_ANSWERS, *ALL_LAWS):
+            if law.cache and law.cache != one.cache:
+                continue
+            key = (one.cache, one.connect, law.id)
+            count = checks.get(key, 0)
+            blind = SKIP if law.level > one.level or not _has(one, law.needs) else NOT_EXERCISED
+            what = failed.get(key) or (PASS if count else blind)
+            verdicts.append(Verdict(one.cache, one.connect, law.id, what, count))
+    return verdicts
+
+
+def _has(tested: Tested, needed: str) -> bool:
+    """Does an implementation have a capability, or follow a rule as `budget=cycles`?"""
+    name, _, value = needed.partition("=")
+    return tested.rules.get(name) == value if value else not name or name in tested.capabilities
+
+
+def to_json(report: Report) -> str:
+    """The report as JSON, which `from_file` reads."""
+    return json.dumps({"format": FORMAT, **asdict(report)}, indent=1, sort_keys=True) + "\n"
+
+
+def from_file(path: str) -> Report:
+    """A report written as JSON.
+
+    Raises:
+        InputError: it cannot be read, or is no report.
+    """
+    try:
+        if os.path.getsize(path) > MAX_REPORT_BYTES:  # noqa: PTH202 - one call, no open file
+            raise InputError("too long for a report", source=path)
+        data: Any = json.loads(Path(path).read_text(encoding="utf-8"))
+        if data.pop("format") != FORMAT:
+            raise InputError("another version of report", source=path, expected=FORMAT)
+        return Report(
+            **data
+            | {
+                "implementations": [Tested(**one) for one in data["implementations"]],
+                "verdicts": [Verdict(**one) for one in data["verdicts"]],
+                "failures": [Failure(**one) for one in data["failures"]],
+                "golden": [Golden(**one) for one in data["golden"]],
+            }
+        )
+    except OSError as error:
+        raise InputError(f"cannot read it: {error.strerror}", source=path) from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise InputError(
+            "not a report of cachegate", source=path, expected="what --report FILE.json wrote"
+        ) from None

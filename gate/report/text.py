@@ -1,0 +1,62 @@
+"""The report on a terminal: a verdict table for each kind of cache, then the rest in a few lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gate.report.model import PASS, Report, Tested
+from gate.show import print_table
+
+
+def print_report(report: Report) -> None:
+    """Print the verdicts and what goes with them."""
+    for cache in dict.fromkeys(one.cache for one in report.implementations):
+        tested = [one for one in report.implementations if one.cache == cache]
+        headings, rows = verdict_matrix(report, tested)
+        print(f"{cache}: checks that held, by law")
+        print_table(headings, rows)
+        print()
+    for line in closing_lines(report):
+        print(line)
+
+
+def verdict_matrix(report: Report, tested: list[Tested]) -> tuple[list[str], list[list[str]]]:
+    """A row a law, a column an implementation: the number of checks that held, or what came out instead."""
+    by_law: dict[str, dict[str, str]] = {}
+    for verdict in report.verdicts:
+        if any((one.cache, one.connect) == (verdict.cache, verdict.connect) for one in tested):
+            held = str(verdict.checks) if verdict.verdict == PASS else verdict.verdict
+            by_law.setdefault(verdict.law, {})[verdict.connect] = held
+    names = [one.connect for one in tested]
+    rows = [[law, *(found.get(name, "") for name in names)] for law, found in by_law.items()]
+    return ["law", *names], rows
+
+
+def closing_lines(report: Report) -> Iterator[str]:
+    """Programs, golden tables, tests, skips, laws never exercised, and the verdict."""
+    settings = report.settings
+    yield f"profile {settings['profile']}, {settings['engine']} engine, Python {settings['python']}"
+    for one in report.implementations:
+        known = f", known deviations: {', '.join(one.deviations)}" if one.deviations else ""
+        yield f"  {one.connect} ({one.cache}, level {one.level}): {one.programs} programs{known}"
+    if report.golden:
+        cells = sum(golden.cells for golden in report.golden)
+        off = [line for golden in report.golden for line in golden.differences]
+        yield f"golden tables: {len(report.golden)} measured, {cells} cells, {len(off)} differ"
+        yield from (f"  {line}" for line in off)
+    for place, counts in report.tests.items():
+        yield f"{place}: {', '.join(f'{count} {outcome}' for outcome, count in counts.items())}"
+    yield from (f"  skipped {count}: {reason}" for reason, count in report.skips.items())
+    never = sorted({f"{v.law} ({v.connect})" for v in report.never_exercised})
+    if never:
+        yield f"never exercised: {', '.join(never)}"
+    yield f"verdict: {closing_verdict(report)}"
+
+
+def closing_verdict(report: Report) -> str:
+    """The last word."""
+    if not report.complete:
+        return "the run did not complete"
+    if report.failed:
+        return "FAIL"
+    return "nothing was judged" if report.judged_nothing else "pass"
