@@ -8,7 +8,7 @@ from html import escape
 from gate.report.model import NOT_EXERCISED, PASS, SKIP, Report, Tested, Verdict
 from gate.report.text import closing_lines, closing_verdict
 
-CELL, LABEL, HEAD = 16, 260, 120
+CELL, COLUMN, LABEL, HEAD = 16, 28, 260, 110
 LOOKS = {
     PASS: ("#2d7d46", "✓"),
     SKIP: ("#d9d9d9", "–"),
@@ -74,10 +74,10 @@ def _matrix(report: Report, tested: Sequence[Tested]) -> str:
     """Laws down, implementations across; colour and sign both tell the verdict."""
     mine = {(v.law, v.connect): v for v in report.verdicts if v.cache == tested[0].cache}
     laws = list(dict.fromkeys(law for law, _ in mine))
-    width, height = LABEL + CELL * len(tested) + HEAD, HEAD + CELL * len(laws)
+    width, height = LABEL + COLUMN * len(tested) + HEAD, HEAD + CELL * len(laws)
     parts = [f'<svg width="{width}" height="{height}" role="img" aria-label="verdict by law">']
     for column, one in enumerate(tested):
-        x = LABEL + CELL * column + CELL // 2
+        x = LABEL + COLUMN * column + CELL // 2
         parts.append(
             f'<text transform="translate({x},{HEAD - 6}) rotate(-50)">{escape(one.connect)}</text>'
         )
@@ -87,7 +87,7 @@ def _matrix(report: Report, tested: Sequence[Tested]) -> str:
         for column, one in enumerate(tested):
             verdict = mine.get((law, one.connect))
             if verdict is not None:
-                parts.append(_cell(verdict, LABEL + CELL * column, y))
+                parts.append(_cell(verdict, LABEL + COLUMN * column, y))
     return "".join([*parts, "</svg>"])
 
 
