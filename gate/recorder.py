@@ -17,7 +17,7 @@ import hypothesis
 import pytest
 
 from gate.judge import Fault, Judge
-from gate.report.model import Failure, Golden, Report, Tested, to_json, verdicts_of
+from gate.report.model import Failure, Golden, Judged, Report, to_json, verdicts_of
 from gate.subject import Subject
 from reference.program_text import format_program
 from replay.kernel import engine_name
@@ -94,10 +94,10 @@ class Record:
         self.failures += [Failure(**failure) for failure in dumped["failures"]]
         self.golden |= {golden["table"]: Golden(**golden) for golden in dumped["golden"]}
 
-    def tested(self) -> list[Tested]:
+    def tested(self) -> list[Judged]:
         """The implementations under test."""
         return [
-            Tested(connect, cache=cache, programs=self.programs[cache, connect], **declared)
+            Judged(connect, cache=cache, programs=self.programs[cache, connect], **declared)
             for (cache, connect), declared in sorted(self.subjects.items())
         ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from gate.report.model import NOT_EXERCISED, PASS, SKIP, Report, Tested, Verdict
+from gate.report.model import NOT_EXERCISED, PASS, SKIP, Judged, Report, Verdict
 from gate.report.text import closing_lines, closing_verdict
 
 CELL, COLUMN, LABEL, HEAD = 16, 28, 260, 110
@@ -70,7 +70,7 @@ def _matrices(report: Report) -> Iterable[str]:
         yield f"<h2>{escape(cache)}: verdict by law</h2><figure>{_matrix(report, tested)}</figure>"
 
 
-def _matrix(report: Report, tested: Sequence[Tested]) -> str:
+def _matrix(report: Report, tested: Sequence[Judged]) -> str:
     """Laws down, implementations across; colour and sign both tell the verdict."""
     mine = {(v.law, v.connect): v for v in report.verdicts if v.cache == tested[0].cache}
     laws = list(dict.fromkeys(law for law, _ in mine))

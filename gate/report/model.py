@@ -18,7 +18,7 @@ MAX_REPORT_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class Judged:
     """An implementation under test: connect string, what it declared, programs judged, deviations known."""
 
     connect: str
@@ -77,7 +77,7 @@ class Report:
     """
 
     settings: dict[str, str]
-    implementations: list[Tested]
+    implementations: list[Judged]
     verdicts: list[Verdict]
     failures: list[Failure]
     golden: list[Golden]
@@ -105,7 +105,7 @@ class Report:
 
 
 def verdicts_of(
-    tested: Iterable[Tested],
+    tested: Iterable[Judged],
     checks: dict[tuple[str, str, str], int],
     failures: Sequence[Failure],
 ) -> list[Verdict]:
@@ -124,7 +124,7 @@ def verdicts_of(
     return verdicts
 
 
-def _has(tested: Tested, needed: str) -> bool:
+def _has(tested: Judged, needed: str) -> bool:
     """Does an implementation have a capability, or follow a rule as `budget=cycles`?"""
     name, _, value = needed.partition("=")
     return tested.rules.get(name) == value if value else not name or name in tested.capabilities
@@ -150,7 +150,7 @@ def from_file(path: str) -> Report:
         return Report(
             **data
             | {
-                "implementations": [Tested(**one) for one in data["implementations"]],
+                "implementations": [Judged(**one) for one in data["implementations"]],
                 "verdicts": [Verdict(**one) for one in data["verdicts"]],
                 "failures": [Failure(**one) for one in data["failures"]],
                 "golden": [Golden(**one) for one in data["golden"]],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gate.report.model import PASS, Report, Tested
+from gate.report.model import PASS, Judged, Report
 from gate.show import print_table
 
 
@@ -20,7 +20,7 @@ def print_report(report: Report) -> None:
         print(line)
 
 
-def verdict_matrix(report: Report, tested: list[Tested]) -> tuple[list[str], list[list[str]]]:
+def verdict_matrix(report: Report, tested: list[Judged]) -> tuple[list[str], list[list[str]]]:
     """A row a law, a column an implementation: the number of checks that held, or what came out instead."""
     by_law: dict[str, dict[str, str]] = {}
     for verdict in report.verdicts:

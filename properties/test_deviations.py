@@ -1,0 +1,111 @@
+"""Do known deviations excuse what they name, and nothing else, and never silently?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gate.deviations import read_deviations, write_entries
+from gate.fitting import fit
+from gate.implementation import BuiltIn, Declaration
+from gate.judge import ALL_LAWS
+from gate.report.model import Failure, Judged, Report
+from gate.subject import Subject
+from properties.test_laws import LAW_IDS, OWN_DEVIATIONS
+from reference.errors import InputError
+from reference.expert_config import ENGINE_RULES
+from reference.laws import EXPERT
+from reference.program import Load, Prefetch, SetK
+from reference.program_text import parse
+
+ENTRY = '''
+[[deviation]]
+id = "a"
+laws = ["answers/delivered-bytes"]
+reason = "not-yet"
+link = "here"
+implementation = "x*"
+version = "1.*"
+expires = 2030-01-01
+witness = """
+expert-cache v1 entry_bytes=1
+begin
+"""
+'''
+
+
+def test_the_engines_fault_is_a_deviation_with_a_witness() -> None:
+    """The shipped entry matches the reference under the engine's rules, and its witness still fails there."""
+    (entry,) = read_deviations(OWN_DEVIATIONS, LAW_IDS)
+    engine = BuiltIn(EXPERT, ENGINE_RULES)
+    assert entry.matches(engine.declaration)
+    assert Subject("builtin:engine", engine, [entry]).still_deviates(entry)
+    mended = replace(entry, witness=fit(entry.witness, BuiltIn(EXPERT).declaration))
+    assert not Subject("builtin", BuiltIn(EXPERT), [mended]).still_deviates(mended)
+
+
+def test_what_is_avoided_is_not_drawn_and_every_law_stays() -> None:
+    """With `avoid`, no law is excused; programs lose the marks of what is avoided."""
+    (entry,) = read_deviations(OWN_DEVIATIONS, LAW_IDS)
+    subject = Subject("builtin:engine", BuiltIn(EXPERT, ENGINE_RULES), [entry])
+    assert len(subject.judge().laws) == sum(law.cache == EXPERT for law in ALL_LAWS)
+    fitted = subject.fitted(entry.witness)
+    assert fitted is not None
+    assert all(not load.failing for load in fitted.operations if isinstance(load, Load))
+
+
+def test_without_avoid_the_named_laws_are_excused(tmp_path: Path) -> None:
+    """Only those are; all others still judge."""
+    (tmp_path / "d.toml").write_text(ENTRY)
+    (entry,) = read_deviations(tmp_path / "d.toml", LAW_IDS)
+    with_it = Subject("x", BuiltIn(EXPERT), [entry]).judge().laws
+    without = Subject("x", BuiltIn(EXPERT)).judge().laws
+    assert {law.id for law in without} - {law.id for law in with_it} == {"answers/delivered-bytes"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('id = "a"', "", "id is missing"),
+        ("answers/delivered-bytes", "answers/none", "no law answers/none"),
+        ("not-yet", "because", "reason because"),
+        ("2030-01-01", '"soon"', "expires is missing"),
+        ('link = "here"', 'link = "here"\nextra = 1', "unknown field extra"),
+        ('link = "here"', 'link = "here"\navoid = "work"', "no capability work"),
+        ("begin", "start", "start is not an operation"),
+        ("[[deviation]]", "[deviation", "TOML"),
+    ],
+)
+def test_a_bad_entry_is_unusable(old: str, new: str, told: str, tmp_path: Path) -> None:
+    """It is named with the file and what was expected."""
+    (tmp_path / "d.toml").write_text(ENTRY.replace(old, new))
+    with pytest.raises(InputError, match=r"d\.toml") as error:
+        read_deviations(tmp_path / "d.toml", LAW_IDS)
+    assert told in str(error.value)
+
+
+def test_todays_failures_become_entries(tmp_path: Path) -> None:
+    """What --write-deviations writes is read again, with the failing program as its witness."""
+    tested = Judged("cmd:./x", "x", "1", EXPERT, 3, {}, [], 1, [])
+    program = "expert-cache v1 entry_bytes=1 experts=1 k=1 budget_bytes=0\nbegin\n"
+    failure = Failure(EXPERT, "cmd:./x", "budget/legal", "fail", "", program)
+    report = Report({}, [tested], [], [failure], [], {}, {}, {}, True)
+    write_entries(report, tmp_path / "d.toml")
+    (entry,) = read_deviations(tmp_path / "d.toml", LAW_IDS)
+    assert entry.laws == ("budget/legal",)
+    assert entry.witness == parse(program)
+
+
+def test_a_program_is_fitted_to_what_is_offered() -> None:
+    """Operations that need a missing capability go; the rest stays in its order."""
+    program = parse(
+        "expert-cache v1 entry_bytes=1 experts=4 k=2 budget_bytes=2\n"
+        "begin\nprefetch 0: 1\nprefill 0: 1 2!\nrepeat 3 decode 0: 1@0.5 2@0.5\nend\nk 1\nbudget 4\n"
+    )
+    bare = fit(program, Declaration("x", "1", EXPERT, capabilities=frozenset({"resize"})))
+    kinds = [type(operation).__name__ for operation in bare.operations]
+    assert kinds == ["Begin", "Load", "Repeat", "End", "SetBudget"]
+    assert not any(isinstance(operation, Prefetch | SetK) for operation in bare.operations)
+    assert fit(program, BuiltIn(EXPERT).declaration) == program
