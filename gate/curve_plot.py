@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gate.plotting import MARKERS, STYLES, new_figure, save_figure
 from reference.errors import MIB, InputError
 from reference.sizing import cliff_bytes, token_demand_bytes
 from replay.lookups import shape_of
@@ -15,9 +16,6 @@ from replay.traces import RouteTrace
 if TYPE_CHECKING:
     from gate.curve import CurveRow
 
-FORMATS = (".svg", ".png")
-STYLES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
-MARKERS = ("o", "s", "^", "x", "d", "+")
 MARKED_UP_TO = 32
 """Points from which a curve is drawn without a marker on each."""
 
@@ -33,30 +31,10 @@ def plot_curves(
     Raises:
         InputError: the file name has another ending, or matplotlib is not installed.
     """
-    if Path(file_name).suffix not in FORMATS:
-        raise InputError(f"cannot draw {file_name}", source="--plot", expected=" or ".join(FORMATS))
-    pyplot = _pyplot()
-    figure, axes = pyplot.subplots(
-        len(traces), 1, figsize=(9, 3.4 * len(traces)), squeeze=False, layout="constrained"
-    )
+    figure, axes = new_figure(file_name, len(traces), 1, (9, 3.4 * len(traces)))
     for trace, panel in zip(traces, axes[:, 0], strict=True):
         _draw(panel, trace, policies, [row for row in rows if row.trace == trace.source])
-    figure.savefig(file_name, metadata={"Date": None} if file_name.endswith(".svg") else None)
-    pyplot.close(figure)
-
-
-def _pyplot() -> Any:
-    try:
-        import matplotlib  # noqa: PLC0415 - optional
-    except ImportError:
-        raise InputError(
-            "drawing needs matplotlib", source="--plot", cure="pip install 'cachegate[plot]'"
-        ) from None
-    matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = "cachegate"
-    from matplotlib import pyplot  # noqa: PLC0415
-
-    return pyplot
+    save_figure(figure, file_name)
 
 
 def _draw(panel: Any, trace: RouteTrace, policies: Sequence[str], rows: Sequence[CurveRow]) -> None:

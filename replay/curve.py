@@ -26,6 +26,7 @@ class Curve:
     def __init__(self, lookups: Lookups, policy: str) -> None:
         self.lookups = lookups
         self.policy = policy
+        self._slices = lookups.slices if policy == "layer" else 1
         self._stacks = _stacks(lookups, policy) if policy in ONE_PASS else []
         self._replay = None if policy in ONE_PASS else PolicyReplay(lookups, policy)
 
@@ -38,13 +39,12 @@ class Curve:
             return self._replay.at(budget_bytes)
         tallies = [Tally.empty(self.lookups, segment) for segment in segments]
         for stack in self._stacks:
-            stack.add_to(tallies, budget_bytes // len(self._stacks))
+            stack.add_to(tallies, budget_bytes // self._slices)
         return tallies
 
     def breakpoints(self) -> list[int]:
-        """Every budget at which a one-pass curve changes, ascending, in bytes; the first is 1: the cache is on."""
-        slices = len(self._stacks)
-        found = {max(1, theta * slices) for stack in self._stacks for theta in stack.finite()}
+        """Every budget at which hits of a one-pass curve change, ascending, in bytes; the first is 1: the cache is on."""
+        found = {max(1, theta * self._slices) for stack in self._stacks for theta in stack.finite()}
         return sorted(found | {1})
 
 
@@ -83,7 +83,7 @@ class _Stack:
             yield sorted(resident_thresholds(lookups, batches[:taken]))
 
     def finite(self) -> Iterator[int]:
-        """Every threshold some lookup or resident has."""
+        """Every threshold some lookup has."""
         for segment in self.segments:
             yield from (theta for theta in segment.theta if theta != NEVER)
 
@@ -115,7 +115,7 @@ class _SegmentCurve:
 def _stacks(lookups: Lookups, policy: str) -> list[_Stack]:
     if policy == "lru":
         return [_Stack(lookups, range(len(lookups.layer)), thresholds(lookups))]
-    by_layer: dict[int, list[int]] = {layer: [] for layer in sorted(lookups.layer_bytes())}
+    by_layer: dict[int, list[int]] = {layer: [] for layer in lookups.layers()}
     for number, layer in enumerate(lookups.layer):
         by_layer[layer].append(number)
     return [_Stack(lookups, batches, _of_layer(lookups, batches)) for batches in by_layer.values()]

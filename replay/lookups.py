@@ -34,6 +34,7 @@ class Lookups:
         layer: the layer of each batch.
         key_bytes, key_layer: entry bytes and layer of each expert index.
         segments: the batches by turn and phase.
+        slices: into how many parts policy `layer` divides a budget: the model's MoE layers.
     """
 
     key: list[int] = field(default_factory=list)
@@ -43,6 +44,7 @@ class Lookups:
     key_bytes: list[int] = field(default_factory=list)
     key_layer: list[int] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
+    slices: int = 1
 
     def first_touches(self) -> list[int]:
         """How many lookups of each segment are the first of their expert."""
@@ -54,9 +56,9 @@ class Lookups:
             seen = highest
         return counts
 
-    def layer_bytes(self) -> dict[int, int]:
-        """Entry bytes of each layer that is looked up."""
-        return dict(zip(self.key_layer, self.key_bytes, strict=True))
+    def layers(self) -> list[int]:
+        """The layers that are looked up, ascending."""
+        return sorted(set(self.layer))
 
 
 def lookups_of(trace: RouteTrace) -> Lookups:
@@ -88,6 +90,7 @@ def lookups_of(trace: RouteTrace) -> Lookups:
     found.key_layer = [key // stride for key in index]
     found.key_bytes = [trace.entry_bytes[layer] for layer in found.key_layer]
     found.segments = _segments(trace)
+    found.slices = len(trace.moe_layers)
     return found
 
 

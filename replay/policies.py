@@ -32,10 +32,9 @@ class PolicyReplay:
     def __init__(self, lookups: Lookups, policy: str) -> None:
         self.lookups = lookups
         self.policy = policy
-        layers = sorted(lookups.layer_bytes()) if policy == "layerlfu" else [0]
-        self.partitions = len(layers)
-        slot = {layer: at for at, layer in enumerate(layers)}
-        self.partition = [slot.get(layer, 0) for layer in lookups.layer]
+        sliced = policy == "layerlfu"
+        self.slices = lookups.slices if sliced else 1
+        self.partition = lookups.layer if sliced else [0] * len(lookups.layer)
         self.ranks = RANKS[policy](lookups) if policy in RANKS else []
 
     def at(self, budget_bytes: int) -> list[Tally]:
@@ -54,9 +53,9 @@ class PolicyReplay:
         first_inserted = self.policy == "belady"  # of equals, the first inserted leaves
         expert_bits = len(key_bytes).bit_length()
         expert_mask = (1 << expert_bits) - 1
-        budget = budget_bytes // self.partitions
-        heaps: list[list[int]] = [[] for _ in range(self.partitions)]
-        held = [0] * self.partitions
+        budget = budget_bytes // self.slices
+        heaps: dict[int, list[int]] = {at: [] for at in partition}
+        held = dict.fromkeys(partition, 0)
         resident = bytearray(len(key_bytes))
         rank = [0] * len(key_bytes)
         inserted = [0] * len(key_bytes)

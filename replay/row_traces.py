@@ -28,8 +28,8 @@ from replay.lines import open_regular, read_lines
 
 PART_IDS = 1 << 20
 """Ids read at a time; a longer gather is read whole."""
-GATHER_LINE_BYTES = 1 << 26
-"""The longest line of a text trace: over three million ids in one gather."""
+GATHER_LINE_BYTES = 1 << 24
+"""The longest line of a text trace: at least 800,000 ids in one gather."""
 EXPECTED = "integers from 0 to 2^64-1"
 
 

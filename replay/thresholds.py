@@ -11,12 +11,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from replay.lookups import Lookups
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 NEVER = (1 << 64) - 1
 """Threshold of a first touch: no budget is that large."""
@@ -24,15 +20,18 @@ NEVER = (1 << 64) - 1
 KERNEL_FROM = 200_000
 """Lookups from which starting the compiled engine pays."""
 
+KERNEL_BYTES = 1 << 63
+"""Bytes of all experts together from which sums no longer fit the compiled engine's numbers."""
+
 
 def thresholds(lookups: Lookups) -> Sequence[int]:
     """The threshold of each lookup in bytes, under one recency list over all layers."""
-    if len(lookups.key) >= KERNEL_FROM:
+    if len(lookups.key) >= KERNEL_FROM and sum(lookups.key_bytes) < KERNEL_BYTES:
         from replay import kernel  # noqa: PLC0415 - short traces need not pay for loading it
 
-        built = kernel.built() if kernel.engine_name() == "c" else None
-        if built is not None:
-            return _compiled(lookups, built)
+        if kernel.engine_name() == "c":
+            columns = (lookups.key, lookups.touched, lookups.offsets, lookups.key_bytes)
+            return kernel.thresholds(*(array("q", column) for column in columns))
     batches = zip(lookups.offsets, lookups.offsets[1:], strict=False)
     return one_pass(lookups, batches, len(lookups.key))
 
@@ -78,14 +77,6 @@ def one_pass(lookups: Lookups, batches: Iterable[tuple[int, int]], lookup_count:
             while at <= lookup_count:
                 tree[at] += size
                 at += at & -at
-    return found
-
-
-def _compiled(lookups: Lookups, built: ModuleType) -> Sequence[int]:
-    """The same by the C kernel."""
-    found = array("Q", bytes(8 * len(lookups.key)))
-    columns = (lookups.key, lookups.touched, lookups.offsets, lookups.key_bytes)
-    built.thresholds(*(array("q", column) for column in columns), found)
     return found
 
 

@@ -1,0 +1,1 @@
+"""`cachegate rows`: what would another row-cache layout have given on a text or row trace?"""
