@@ -1,0 +1,1 @@
+"""`cachegate metrics`: does a row-cache server keep the laws that its Prometheus counters allow?"""
