@@ -20,12 +20,18 @@ UNUSABLE = 2
 
 COMMANDS = {
     "check": ("gate.check", "run the laws and golden tables: the gate"),
+    "smoke": ("gate.smoke", "bring up a new driver and name the first thing that is wrong with it"),
+    "new-driver": ("gate.new_driver", "write the skeleton of a driver in Rust, C++ or Python"),
     "replay": ("gate.replay", "one program step by step, implementations beside the reference"),
     "compare": ("gate.compare", "what changed between two reports of the gate"),
     "audit": ("gate.audit.command", "judge recorded runs and routing traces of the engine"),
-    "curve": ("gate.curve", "what every budget and policy would have given on a routing trace"),
-    "rows": ("gate.rows", "what every row-cache layout would have given on a text or row trace"),
-    "metrics": ("gate.metrics", "judge a row-cache server by its Prometheus counters"),
+    "curve": ("gate.curve.command", "what every budget and policy would have given on a routing trace"),
+    "rows": ("gate.rows.command", "what every row-cache layout would have given on a text or row trace"),
+    "metrics": ("gate.metrics.command", "judge a row-cache server by its Prometheus counters"),
+    "remeasure": ("gate.remeasure", "golden tables beside a new measurement, cell by cell"),
+    "table": ("gate.table", "a new golden table from recorded runs, scrapes or reports"),
+    "history": ("gate.history", "what a golden table's cells were measured as before"),
+    "qualify": ("gate.qualify.command", "measure the row cache of a running server and judge its layout"),
 }
 
 

@@ -10,9 +10,10 @@ import csv
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from fractions import Fraction
 
+from gate.curve.row import CurveRow
 from gate.quantities import choice_list, decimal_list, mib_list
 from gate.show import print_table
 from reference.errors import MIB, InputError
@@ -24,31 +25,6 @@ from replay.tally import Tally, added
 from replay.traces import RouteTrace, read_route_trace
 
 DEFAULT_CYCLES = "0.5,1,2,3,4,5,6,8"
-
-
-@dataclass(frozen=True, slots=True)
-class CurveRow:
-    """One budget of one policy on one trace; the fields are those of `--json`.
-
-    turn: None when the row is over all turns of a trace that has several. hit_pct, decode_hit_pct: None with the cache
-    off or without lookups. read_bytes: logical, prefill included.
-    """
-
-    trace: str
-    turn: int | None
-    policy: str
-    budget_bytes: int
-    cycles: float
-    hit_pct: float | None
-    decode_hit_pct: float | None
-    hits: int
-    lookups: int
-    decode_hits: int
-    decode_lookups: int
-    read_bytes: int
-    decode_read_bytes: int
-    evictions: int
-    rereads: int
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     traces = [read_route_trace(path) for path in args.traces]
     rows = [row for trace in traces for row in _rows(trace, policies, args)]
     if args.plot:
-        from gate.curve_plot import plot_curves  # noqa: PLC0415 - drawing is slow to import
+        from gate.curve.plot import plot_curves  # noqa: PLC0415 - drawing is slow to import
 
         plot_curves(traces, policies, rows, args.plot)
     _print(rows, args)
@@ -119,7 +95,8 @@ def _budgets(trace: RouteTrace, curve: Curve, args: argparse.Namespace) -> list[
     if args.budget_mib is not None:
         return mib_list(args.budget_mib, "--budget-mib")
     demand = token_demand_bytes(shape_of(trace))
-    cycles = decimal_list(args.cycles or DEFAULT_CYCLES, "--cycles")
+    named = DEFAULT_CYCLES if args.cycles is None else args.cycles
+    cycles = decimal_list(named, "--cycles")
     return [int(Fraction(demand) * number) for number in cycles]
 
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gate.curve.row import CurveRow
 from gate.plotting import MARKERS, STYLES, new_figure, save_figure
 from reference.errors import MIB, InputError
 from reference.sizing import cliff_bytes, token_demand_bytes
 from replay.lookups import shape_of
 from replay.recordings import read_metrics
 from replay.traces import RouteTrace
-
-if TYPE_CHECKING:
-    from gate.curve import CurveRow
 
 MARKED_UP_TO = 32
 """Points from which a curve is drawn without a marker on each."""
@@ -55,8 +53,9 @@ def _draw(panel: Any, trace: RouteTrace, policies: Sequence[str], rows: Sequence
             drawstyle="default" if shown else "steps-post",
         )
     cliff = cliff_bytes(shape) / demand
-    panel.axvline(cliff, color="0.4", linewidth=0.8)
-    panel.axvspan(cliff, 1, color="0.85", label=f"gap: cliff at {cliff:.3f} cycles, below one")
+    if cliff:  # with one MoE layer there is none
+        panel.axvline(cliff, color="0.4", linewidth=0.8)
+        panel.axvspan(cliff, 1, color="0.85", label=f"gap: cliff at {cliff:.3f} cycles, below one")
     operating = _operating_budget_bytes(trace)
     if operating:
         panel.axvline(
