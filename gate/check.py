@@ -14,9 +14,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from gate.implementation import connect
 from gate.report.model import Report, from_file
 from gate.report.text import print_report
 from gate.report.write import check_names, write_report
+from reference.laws import EXPERT, ROW
 
 ROOT = Path(__file__).resolve().parent.parent
 LAW_TESTS = "properties/test_laws.py"
@@ -63,8 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run pytest, then tell the verdicts."""
+    """Run pytest, then tell the verdicts. Raises InputError when something named cannot be used."""
     check_names(args.report)
+    for cache, named in ((EXPERT, args.expert_cache), (ROW, args.row_cache)):
+        for text in named:
+            connect(text, cache).close()
     with tempfile.TemporaryDirectory() as folder:
         report_file, log_file = Path(folder) / "report.json", Path(folder) / "pytest.log"
         code = _pytest(args, report_file, log_file)
@@ -72,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
             print(log_file.read_text(errors="replace"), file=sys.stderr)
             return UNUSABLE if code == PYTEST_USAGE else FAILED
         report = from_file(str(report_file))
-        if report.failed:
+        if report.failed and not report.only_laws_failed:
             print(log_file.read_text(errors="replace"))
     print_report(report)
     for name in args.report:

@@ -110,9 +110,11 @@ def delivered_bytes(case: Case) -> Findings:
 
 @LAWS.law("answers/failed-read-is-absent", 1, needs="failed-read")
 def failed_read_is_absent(case: Case) -> Findings:
-    """After a failed demand read the expert is absent: the next access is a miss."""
+    """After a failed demand read the expert is absent: the next access is a miss, unless it was prefetched since."""
     failed: set[tuple[int, int]] = set()
     for step, _, after in case.around():
+        if isinstance(step.operation, Prefetch):
+            failed -= {(step.operation.layer, expert) for expert in step.operation.experts}
         if after.hits is None:
             continue
         if step.is_load and not drops(case):
@@ -130,7 +132,7 @@ def failed_read_is_absent(case: Case) -> Findings:
                     failed.add(key)
         elif isinstance(step.operation, Ask):
             for expert, held in zip(step.operation.experts, after.hits, strict=False):
-                if (step.operation.layer, expert) in failed and not speculates(case):
+                if (step.operation.layer, expert) in failed:
                     yield compare(
                         step.number, f"expert {expert} after its failed read", False, held
                     )
@@ -162,7 +164,8 @@ def batch_stays(case: Case) -> Findings:
     for step, _, after in case.around():
         if step.is_load and step.budget_before and after.resident is not None and not drops(case):
             there = {(step.layer, expert) for expert in set(step.distinct) - step.failing}
-            yield compare(step.number, "batch experts absent", [], sorted(there - after.resident))
+            missing = sorted(there - after.resident)
+            yield compare(step.number, "experts of the batch not resident:", [], missing)
 
 
 @LAWS.law("residency/set-and-counters", 2)
@@ -191,7 +194,7 @@ def nothing_from_nowhere(case: Case) -> Findings:
         if after.resident is not None and before.resident is not None:
             loaded = {(step.layer, expert) for expert in step.distinct} if step.is_load else set()
             strange = after.resident - before.resident - loaded - queued
-            yield compare(step.number, "resident from nowhere", [], sorted(strange))
+            yield compare(step.number, "resident from nowhere:", [], sorted(strange))
 
 
 # --- the cliff ------------------------------------------------------------------------------------

@@ -128,7 +128,11 @@ def compare(step: int, what: str, expected: object, got: object) -> Finding:
     """None when equal, else what was expected and what came."""
     if expected == got:
         return None
-    return Broken(step, f"{what} {expected}", f"{what} {got}")
+    return Broken(step, f"{what} {_shown(expected)}", f"{what} {_shown(got)}")
+
+
+def _shown(value: object) -> str:
+    return "none" if value == [] else str(value)
 
 
 def at_most(step: int, what: str, bound: int, got: int) -> Finding:

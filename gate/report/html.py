@@ -52,7 +52,7 @@ def to_html(report: Report, curves: Curves) -> str:
 def _failures(report: Report) -> Iterable[str]:
     if report.failures or report.failed_tests:
         yield "<h2>Failures</h2>"
-    for failure in report.failures:
+    for failure in report.smallest_failures:
         yield f"<pre>{escape(failure.text)}</pre>"
         yield f"<details><summary>the whole program</summary><pre>{escape(failure.program)}</pre></details>"
     laws = {failure.law for failure in report.failures}

@@ -11,10 +11,10 @@ MAX_FAILURES = 20
 def to_markdown(report: Report) -> str:
     """Verdict, failures first, then the tables, folded where they are long."""
     parts = [f"# cachegate: {closing_verdict(report)}", ""]
-    for failure in report.failures[:MAX_FAILURES]:
+    for failure in report.smallest_failures[:MAX_FAILURES]:
         parts += ["```", failure.text, "```", ""]
-    if len(report.failures) > MAX_FAILURES:
-        parts += [f"and {len(report.failures) - MAX_FAILURES} more failures", ""]
+    if len(report.smallest_failures) > MAX_FAILURES:
+        parts += [f"and {len(report.smallest_failures) - MAX_FAILURES} more laws", ""]
     laws = {failure.law for failure in report.failures}
     for test, text in list(report.failed_tests.items())[:MAX_FAILURES]:
         if not any(law in text for law in laws):

@@ -98,6 +98,21 @@ class Report:
         return bool(self.failures or self.failed_tests) or not self.complete
 
     @property
+    def smallest_failures(self) -> list[Failure]:
+        """One failure for each law and implementation: that of the shortest program."""
+        found: dict[tuple[str, str, str], Failure] = {}
+        for failure in sorted(self.failures, key=lambda f: (f.program.count("\n"), len(f.program))):
+            found.setdefault((failure.cache, failure.connect, failure.law), failure)
+        return list(found.values())
+
+    @property
+    def only_laws_failed(self) -> bool:
+        """Is every test that failed told by a law's failure?"""
+        texts = [failure.text for failure in self.failures]
+        told = all(any(text in test for text in texts) for test in self.failed_tests.values())
+        return self.complete and told
+
+    @property
     def judged_nothing(self) -> bool:
         """Was neither a law checked nor a test passed?"""
         passed = any("passed" in counts for counts in self.tests.values())

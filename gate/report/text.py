@@ -9,7 +9,7 @@ from gate.show import print_table
 
 
 def print_report(report: Report) -> None:
-    """Print the verdicts and what goes with them."""
+    """Print the verdicts and what goes with them; last, each broken law with its smallest program."""
     for cache in dict.fromkeys(one.cache for one in report.implementations):
         tested = [one for one in report.implementations if one.cache == cache]
         headings, rows = verdict_matrix(report, tested)
@@ -18,6 +18,8 @@ def print_report(report: Report) -> None:
         print()
     for line in closing_lines(report):
         print(line)
+    for failure in report.smallest_failures:
+        print(f"\n{failure.text}")
 
 
 def verdict_matrix(report: Report, tested: list[Judged]) -> tuple[list[str], list[list[str]]]:
