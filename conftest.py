@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from pathlib import Path
 
 import pytest
@@ -32,10 +33,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Load the Hypothesis profile the run asked for."""
+    """Load the Hypothesis profile the run asked for; `nightly` starts from a fresh seed, which the report tells."""
     from fixtures import profiles  # noqa: PLC0415 - Hypothesis is not imported before pytest is configured
 
     profiles.load(config.getoption("--profile"))
+    if config.getoption("--profile") == "nightly" and config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(secrets.randbits(32))
 
 
 def _folder(config: pytest.Config, option: str, variable: str, how: str) -> Path:

@@ -168,6 +168,7 @@ class Controller:
             "profile": str(self.config.getoption("--profile")),
             "python": platform.python_version(),
             "hypothesis": hypothesis.__version__,
+            "seed": str(self.config.getoption("hypothesis_seed") or "derandomized"),
             "engine": engine_name(),
             "bench_data": "given" if self._has_bench_data() else "absent",
             **{f"hypothesis.{name}": str(getattr(active, name)) for name in drawn},

@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from reference.expert_config import Dropping, ExpertConfig
-from reference.program import Load, Operation, Plain, Program, Repeat
+from reference.program import Load, Operation, Plain, Program, Repeat, SetBudget
 from reference.row_config import RowCacheConfig
 from reference.sizing import ModelShape
 
@@ -78,8 +78,8 @@ def candidates(program: Program) -> Iterator[Program]:
 
 
 def lower(number: int, least: int = 0) -> list[int]:
-    """Numbers below `number` worth trying: the least, powers of two above it, half, one less."""
-    tries = [least, least + 1, number // 2, number - 1]
+    """Numbers below `number` worth trying: the least, half, a quarter less, a sixteenth less, one less."""
+    tries = [least, least + 1, number // 2, number - number // 4, number - number // 16, number - 1]
     return [n for n in dict.fromkeys(tries) if least <= n < number]
 
 
@@ -148,6 +148,8 @@ def _loads(load: Load) -> Iterator[Load]:
 def _configurations(program: Program) -> Iterator[Program]:
     config = program.config
     if isinstance(config, ExpertConfig):
+        yield from _scaled(program, config)
+        yield from _opened_with_later_budget(program, config)
         yield from _without_layers(program, config)
         made: Iterator[Callable[[], Any]] = _expert_configs(config)
     else:
@@ -174,6 +176,42 @@ def _expert_configs(config: ExpertConfig) -> Iterator[Callable[[], ExpertConfig]
         yield lambda: replace(config, policy="lru")
     if config.dropping != Dropping():
         yield lambda: replace(config, dropping=Dropping())
+
+
+SCALES = (1 << 30, 1 << 20, 1 << 10, 16, 4, 2)
+
+
+def _scaled(program: Program, config: ExpertConfig) -> Iterator[Program]:
+    """Entry bytes and budgets all divided alike, since one without the others tells little."""
+    shape = config.shape
+    for scale in SCALES:
+        if scale > max(shape.entry_bytes, default=0):
+            continue
+        sizes = tuple(max(size // scale, 1) if size else 0 for size in shape.entry_bytes)
+        smaller = replace(
+            config,
+            shape=replace(shape, entry_bytes=sizes),
+            budget_bytes=config.budget_bytes // scale,
+        )
+        yield Program(smaller, tuple(_rescaled(one, scale) for one in program.operations))
+
+
+def _rescaled(operation: Operation, scale: int) -> Operation:
+    if isinstance(operation, Repeat):
+        inner = _rescaled(operation.operation, scale)
+        assert not isinstance(inner, Repeat)
+        return Repeat(operation.count, inner)
+    if isinstance(operation, SetBudget):
+        return SetBudget(operation.request_bytes // scale)
+    return operation
+
+
+def _opened_with_later_budget(program: Program, config: ExpertConfig) -> Iterator[Program]:
+    """Opened with a budget that is now asked for later on."""
+    for at, operation in enumerate(program.operations):
+        if isinstance(operation, SetBudget):
+            kept = program.operations[:at] + program.operations[at + 1 :]
+            yield Program(replace(config, budget_bytes=operation.request_bytes), kept)
 
 
 def _without_layers(program: Program, config: ExpertConfig) -> Iterator[Program]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gate.implementation import Declaration
 from gate.judge import Fault
+from reference.errors import printable
 from reference.program_header import format_header
 from reference.program_text import format_operation, format_program
 
@@ -48,7 +49,8 @@ def _program_lines(fault: Fault, step: int) -> list[str]:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= MAX_WIDTH else text[:MAX_WIDTH] + "…"
+    """One line of the failure: no line ends of its own, and not too long."""
+    return printable(text, MAX_WIDTH)
 
 
 def write_counterexample(fault: Fault, declared: Declaration, folder: Path) -> Path:

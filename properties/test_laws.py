@@ -11,10 +11,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fixtures import expert_programs, row_programs
+from fixtures.profiles import FIND
 from gate.deviations import Deviation, read_deviations
 from gate.implementation import BUILT_IN_RULES, connect
 from gate.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS, Fault
@@ -144,6 +145,7 @@ def _hold(subject: Subject, make: Callable[[Random], Program], record: Record, t
     """Judge the programs of as many seeds as the profile asks for; fails with the smallest found."""
     judge = subject.judge()
 
+    @settings(phases=FIND)  # a smaller seed is no smaller program
     @given(SEEDS)
     def holds(seed: int) -> None:
         program = subject.fitted(make(Random(seed)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from reference.eviction import NEVER, Key
 from reference.expert_cache import Batch, ExpertCache
@@ -17,8 +17,8 @@ Routed = tuple[int, tuple[int, ...], bool]
 
 def replay_policy(
     shape: ModelShape, batches: Sequence[Routed], policy: str, budget_bytes: int
-) -> tuple[ExpertCache, list[Batch]]:
-    """Load the batches one after the other; gives the cache as it stands at the end, and what each batch did.
+) -> Iterator[tuple[ExpertCache, Batch]]:
+    """Load the batches one after the other; gives, after each, the cache as it then stands and what the batch did.
 
     Args:
         shape: the model.
@@ -37,7 +37,5 @@ def replay_policy(
         return uses[key][later] if later < len(uses[key]) else NEVER
 
     cache = ExpertCache(ExpertConfig(shape, budget_bytes, policy, EXACT_BYTES), next_use)
-    done = []
     for now, (layer, experts, decode) in enumerate(batches):  # noqa: B007 - next_use reads it
-        done.append(cache.load(layer, experts, decode=decode))
-    return cache, done
+        yield cache, cache.load(layer, experts, decode=decode)

@@ -50,6 +50,7 @@ def parse_header(lines: list[Line]) -> tuple[ExpertConfig | RowCacheConfig, list
     try:
         config = _row_config(values, placed) if kind == ROW_CACHE else _expert_config(values)
     except ValueError as error:
+        first.next = 0  # it is about the settings together
         raise first.fail(str(error), "a configuration that can be opened") from None
     return config, rest
 

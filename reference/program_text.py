@@ -223,6 +223,8 @@ def _format_ids(ids: tuple[int, ...]) -> str:
 
 
 def _format_experts(load: Load) -> str:
+    if not load.weights and not load.failing:
+        return _format_ids(load.experts)
     weights = [f"@{weight!r}" for weight in load.weights] or [""] * len(load.experts)
     return " ".join(
         f"{expert}{weight}{'!' if expert in load.failing else ''}"

@@ -59,7 +59,7 @@ class RowCacheConfig:
     # Time and order.
 
     clock_scope: Literal["table", "cache"] = "table"
-    """One clock a table, or one for all tables; only the printed last accesses can tell."""
+    """One clock a table, or one for all: told by last accesses, and by a read-ahead, as old as the clock."""
     clock_tick: Literal["lookup", "gather"] = "lookup"
     """The clock moves once a looked-up row, or once a gather (whose rows are then of one age)."""
     insert_age: Literal["lookup", "insert"] = "lookup"

@@ -202,13 +202,12 @@ def a_full_set_first(case: Case) -> Findings:
 def few_rows_all_stay(case: Case) -> Findings:
     """While a table has met no more rows than a set has ways, all stay: what was seen hits, nothing is turned away."""
     for step, before, after in with_slots(case):
-        met = step.seen.union(step.rows)
-        if len(met) > config_of(case).ways:
+        if step.met > config_of(case).ways:
             continue
         turned_away = all_grown(before, after, *TURNED_AWAY)
         yield compare(step.number, "rows turned away", 0, turned_away)
         if step.is_gather and offered(after, "hits"):
-            again = step.lookups - len(met) + len(step.seen)
+            again = step.lookups - step.new
             yield compare(step.number, "hits counted", again, grown(before, after, "hits"))
 
 
@@ -217,8 +216,7 @@ def no_hit_at_first_sight(case: Case) -> Findings:
     """A row that its table never met before misses."""
     for step, before, after in case.around_rows():
         if step.is_gather and offered(after, "hits"):
-            new = len(step.seen.union(step.distinct)) - len(step.seen)
-            most = step.lookups - new
+            most = step.lookups - step.new
             yield at_most(step.number, "hits counted", most, grown(before, after, "hits"))
 
 

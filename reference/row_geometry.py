@@ -8,12 +8,13 @@ cannot.
 The expected fill is that of Poisson arrivals: rows fall into sets by hash, so a set is met by
 about Poisson(rows / sets) distinct rows and keeps at most `ways` of them. It depends on the number
 of distinct rows alone, not on admission: the independent oracle for every fill that is measured.
+With two candidate sets, of which a row takes the roomier, the loads follow a differential equation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import exp
 
 SLOT_BYTES = 280
@@ -45,7 +46,7 @@ def sets_of_rows(capacity_rows: Sequence[int], ways: int) -> tuple[int, ...]:
 def expected_fill(rows: float, sets: int, ways: int) -> float:
     """Share of the slots that `rows` distinct rows occupy: E[min(Poisson(rows/sets), ways)]/ways.
 
-    Holds for one candidate set; two sets fill more. 0.0 without sets.
+    Holds for one candidate set; two fill more (expected_residents_two_sets). 0.0 without sets.
     """
     return expected_residents(rows, sets, ways) / (sets * ways) if sets else 0.0
 
@@ -61,6 +62,37 @@ def expected_residents(rows: float, sets: int, ways: int) -> float:
 def expected_full_sets(rows: float, sets: int, ways: int) -> float:
     """Share of the sets that `rows` distinct rows leave without a free way. 0.0 without sets."""
     return 1.0 - sum(_poisson(rows / sets, ways)) if sets else 0.0
+
+
+def expected_residents_two_sets(rows: float, sets: int, ways: int) -> float:
+    """How many of `rows` distinct rows find a free slot in the roomier of two candidate sets."""
+    return sets * sum(two_set_loads(rows / sets, ways)) if sets else 0.0
+
+
+def two_set_loads(rows_a_set: float, ways: int, steps: int = 200) -> list[float]:
+    """Share of the sets that hold at least 1, 2, … `ways` rows when each row took the roomier of two.
+
+    The limit of many sets: a row raises a set to load k iff both its candidates hold k - 1 or more
+    and not both hold k, so d load[k] / d rows = load[k-1]^2 - load[k]^2. Integrated by the classic
+    Runge–Kutta rule. Source: Mitzenmacher, "The power of two choices in randomized load balancing",
+    1996.
+    """
+
+    def slope(loads: list[float]) -> list[float]:
+        return [below**2 - load**2 for below, load in pairwise([1.0, *loads])]
+
+    def ahead(loads: list[float], slopes: list[float], rows: float) -> list[float]:
+        return [load + rows * change for load, change in zip(loads, slopes, strict=True)]
+
+    loads, step = [0.0] * ways, rows_a_set / steps
+    for _ in range(steps):
+        k1 = slope(loads)
+        k2 = slope(ahead(loads, k1, step / 2))
+        k3 = slope(ahead(loads, k2, step / 2))
+        k4 = slope(ahead(loads, k3, step))
+        mean = [(a + 2 * b + 2 * c + d) / 6 for a, b, c, d in zip(k1, k2, k3, k4, strict=True)]
+        loads = ahead(loads, mean, step)
+    return loads
 
 
 def expected_overflow(rows: float, sets: int, ways: int) -> float:

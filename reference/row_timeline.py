@@ -41,7 +41,8 @@ class RowStep:
             resident.
         distinct: of a gather carried out: the distinct rows in order of first occurrence.
         worked: the same rows in the order in which the gather works through them.
-        seen: rows of the operation's table that were gathered or read ahead before this step.
+        met: how many different rows the operation's table was asked for up to this step, by gathers and read-aheads.
+        new: how many of them it is asked for the first time.
         halvings: of all sketches together, after the step.
     """
 
@@ -51,7 +52,8 @@ class RowStep:
     refusal: str | None
     distinct: tuple[int, ...] = ()
     worked: tuple[int, ...] = ()
-    seen: frozenset[int] = frozenset()
+    met: int = 0
+    new: int = 0
     halvings: int = 0
 
     @property
@@ -141,7 +143,7 @@ def row_timeline(program: Program) -> list[RowStep]:
 class _Walk:
     def __init__(self, config: RowCacheConfig) -> None:
         self.config = config
-        self.seen: list[frozenset[int]] = [frozenset()] * config.tables
+        self.seen: list[set[int]] = [set() for _ in config.sets]
         self.uses = [Uses(config) for _ in config.sets]
         self.halvings = 0
 
@@ -153,11 +155,12 @@ class _Walk:
                 yield RowStep(number, act, count, refusal, halvings=self.halvings)
                 continue
             seen = self.seen[act.table]
-            self.seen[act.table] = seen.union(act.rows)
+            known = len(seen)
+            seen.update(act.rows)
             gathered = act.rows if isinstance(act, Gather) else ()
             distinct = tuple(dict.fromkeys(gathered))
             worked = tuple(each_once(gathered, self.config.gather_order))
-            step = RowStep(number, act, count, "", distinct, worked, seen)
+            step = RowStep(number, act, count, "", distinct, worked, len(seen), len(seen) - known)
             if self.config.halve_every is not None:
                 self.halvings += sum(row is None for row in self.uses[act.table].apply(step))
             yield replace(step, halvings=self.halvings)

@@ -9,7 +9,7 @@ from itertools import islice
 from reference.errors import InputError, printable
 
 MAX_NUMBER = (1 << 64) - 1
-MAX_WORDS = 1 << 19
+MAX_WORDS = 1 << 17
 """Most words of a line, and of a text."""
 
 WORD = re.compile(r"\S+")

@@ -43,7 +43,7 @@ class Curve:
         return tallies
 
     def breakpoints(self) -> list[int]:
-        """Every budget at which hits of a one-pass curve change, ascending, in bytes; the first is 1: the cache is on."""
+        """Every budget at which hits of a one-pass curve change, ascending, in bytes; first 1: the cache is on."""
         found = {max(1, theta * self._slices) for stack in self._stacks for theta in stack.finite()}
         return sorted(found | {1})
 

@@ -50,6 +50,9 @@ class RowReplay:
         MemoryError: there is no room for the slots.
     """
 
+    plain_table: type[RowTable] = RowTable
+    """What replays a table where the kernel does not."""
+
     def __init__(self, config: RowCacheConfig, engine: kernel.EngineName | None = None) -> None:
         if config.injected_sets or config.injected_columns:
             raise ValueError("injected placement: run it on reference.row_cache.RowCache")
@@ -99,7 +102,7 @@ class RowReplay:
 
     def _new_table(self, sets: int) -> RowTable:
         config, module = self.config, kernel.built()
-        make = module.RowTable if self.engine == "c" and module else RowTable
+        make = module.RowTable if self.engine == "c" and module else self.plain_table
         table: RowTable = make(
             sets=sets,
             ways=config.ways,

@@ -37,7 +37,8 @@ def verdict_matrix(report: Report, tested: list[Judged]) -> tuple[list[str], lis
 def closing_lines(report: Report) -> Iterator[str]:
     """Programs, golden tables, tests, skips, laws never exercised, and the verdict."""
     settings = report.settings
-    yield f"profile {settings['profile']}, {settings['engine']} engine, Python {settings['python']}"
+    told = ("profile {profile}", "seed {seed}", "{engine} engine", "Python {python}")
+    yield ", ".join(told).format_map(settings)
     for one in report.implementations:
         known = f", known deviations: {', '.join(one.deviations)}" if one.deviations else ""
         yield f"  {one.connect} ({one.cache}, level {one.level}): {one.programs} programs{known}"

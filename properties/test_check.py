@@ -1,0 +1,126 @@
+"""Does `cachegate check` end with the exit code it promises, and tell why?
+
+0: all that was exercised passed; 1: something failed; 2: unusable input or usage; 3: nothing was judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gate.check import _exit_code
+from gate.cli import main
+from gate.judge import laws_of
+from gate.report.model import Failure, Report, Verdict
+from reference.laws import EXPERT
+
+OFF_BY_ONE = "python:properties.seeded_cache:OffByOne"
+NOTHING = Report({}, [], [], [], [], {}, {}, {}, True)
+PASSED = replace(NOTHING, tests={"properties": {"passed": 1}})
+CHECKED = replace(NOTHING, verdicts=[Verdict(EXPERT, "builtin", "a/law", "pass", 1)])
+UNEXERCISED = replace(
+    CHECKED, verdicts=[*CHECKED.verdicts, Verdict(EXPERT, "builtin", "b/law", "not exercised", 0)]
+)
+FAULT = Failure(EXPERT, "builtin", "a/law", "fail", "FAIL a/law", "program")
+
+
+# The exit code
+
+
+@pytest.mark.parametrize(
+    "report, require_all, code",
+    [
+        (PASSED, False, 0),
+        (CHECKED, False, 0),
+        (UNEXERCISED, False, 0),
+        (UNEXERCISED, True, 1),
+        (replace(CHECKED, failures=[FAULT]), False, 1),
+        (replace(CHECKED, failed_tests={"properties/test_a.py::test_b": "assert"}), False, 1),
+        (replace(CHECKED, complete=False), False, 1),
+        (NOTHING, False, 3),
+        (NOTHING, True, 3),
+        (replace(NOTHING, tests={"properties": {"skipped": 9}}), False, 3),
+        (replace(NOTHING, complete=False), False, 1),
+    ],
+)
+def test_the_exit_code_of_a_report(report: Report, require_all: bool, code: int) -> None:
+    """A failure outweighs all; skipped tests and laws that were not exercised are not a pass."""
+    assert _exit_code(report, require_all) == code
+
+
+@pytest.mark.parametrize(
+    "arguments, problem",
+    [
+        (["--expert-cache", "nonsense"], "cannot connect to 'nonsense'"),
+        (["--expert-cache", "python:no_such_module:Cache"], "cannot be imported"),
+        (["--row-cache", OFF_BY_ONE], "is a expert-cache"),
+        (["--report", "verdicts.pdf"], "verdicts.pdf"),
+    ],
+)
+def test_what_cannot_be_used_is_named(
+    arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2 before anything is judged."""
+    assert main(["check", *arguments]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert problem in printed.err
+
+
+def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    """An unknown profile or option: exit code 2."""
+    for arguments in (["--profile", "fast"], ["--fast"], ["somewhere"]):
+        with pytest.raises(SystemExit) as ended:
+            main(["check", *arguments])
+        assert ended.value.code == 2
+        assert "usage: cachegate" in capsys.readouterr().err
+
+
+# Whole runs
+
+
+@pytest.fixture
+def check(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    more_than_quick: None,
+) -> Callable[..., tuple[int, str]]:
+    """Exit code and output of `cachegate check` on one family of programs, with counterexamples in `tmp_path`."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k recency")
+
+    def checked(*arguments: str) -> tuple[int, str]:
+        places = ["--counterexamples", str(tmp_path / "found")]
+        code = main(["check", "-n", "0", *places, *arguments])
+        return code, capsys.readouterr().out
+
+    return checked
+
+
+def test_the_reference_passes(check: Callable[..., tuple[int, str]], tmp_path: Path) -> None:
+    """Exit code 0, a line for each law of its kind of cache, and no counterexample."""
+    code, told = check("--expert-cache", "builtin")
+    assert code == 0
+    assert "verdict: pass" in told.splitlines()
+    told_of = {line.split()[0]: line.split()[1] for line in told.splitlines() if "/" in line}
+    assert told_of.keys() >= {law.id for law in laws_of(EXPERT, 3)}
+    assert int(told_of["residency/stack-distance"]) > 0
+    assert not (tmp_path / "found").exists()
+
+
+def test_a_broken_cache_fails(
+    check: Callable[..., tuple[int, str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 1; law, program and the line that runs it again are told, and that line fails, too."""
+    code, told = check("--expert-cache", OFF_BY_ONE)
+    assert code == 1
+    assert "verdict: FAIL" in told.splitlines()
+    assert "FAIL budget/evicts-no-more-than-needed on off-by-one 1" in told
+    replays = [line for line in told.splitlines() if "replay:   cachegate replay " in line]
+    files = sorted((tmp_path / "found").glob("*.prog"))
+    assert {str(file) for file in files} == {line.split()[3] for line in replays}
+    assert main(["replay", str(files[0]), "--on", OFF_BY_ONE]) == 1
+    assert "FAIL" in capsys.readouterr().out

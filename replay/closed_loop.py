@@ -1,0 +1,148 @@
+"""What happens when a sizing rule, a cache and a device run turns together?
+
+Each turn: the budget in force is set between generations, the generation begins, prefill and decode run through the
+cache, the rule is told the sample and what the device measured, and answers the next budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from reference.growth_events import Begun, Ended, Event, KSet, Reply, Sample, Sampled, Sizing, Turn
+from reference.growth_laws import History
+from reference.sizing import ModelShape
+from replay.scheduled_lru import Played
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a turn's decode made the device do.
+
+    Args:
+        turn: number of the turn in the session, from 0.
+        tokens: decode tokens.
+        first_token: decode tokens of the session before them.
+        read_bytes: logical bytes read.
+        resident_bytes: what the cache held at the end.
+        cache_on: was the budget above 0?
+    """
+
+    turn: int
+    tokens: int
+    first_token: int
+    read_bytes: int
+    resident_bytes: int
+    cache_on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDone:
+    """One turn as it ran."""
+
+    budget_bytes: int
+    decode: Played
+    work: Work
+
+
+Measure = Callable[[Work], Turn]
+"""What the device records for a turn's work."""
+
+NO_CHANGES: Mapping[int, int] = {}
+
+
+class Workload(Protocol):
+    """Turns of routing on one warm cache."""
+
+    @property
+    def turn_count(self) -> int:
+        """How many turns there are."""
+
+    def play(self, turn: int, budget_bytes: int) -> TurnDone:
+        """Set the budget, run the turn's prefill, then its decode; turns are played in order, each once."""
+
+    def sample(self, turn: int) -> Sample | None:
+        """What the rule is told to have been routed, by the end of that turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopTurn:
+    """One turn of a session: what ran, what was measured, and why the budget moved or not afterwards."""
+
+    done: TurnDone
+    measured: Turn
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A whole session: its turns, and every exchange with the rule."""
+
+    turns: tuple[LoopTurn, ...]
+    history: History
+
+
+def measured(done: Iterable[TurnDone], measure: Measure) -> list[LoopTurn]:
+    """Turns that ran without a rule, as the device records them."""
+    return [LoopTurn(each, measure(each.work), "") for each in done]
+
+
+def run_closed_loop(
+    sizing: Sizing,
+    workload: Workload,
+    measure: Measure,
+    shape: ModelShape,
+    drop_fraction: float = 0.0,
+    k_at: Mapping[int, int] = NO_CHANGES,
+    careless: bool = False,
+) -> Session:
+    """Every turn at the budget the rule answered before it.
+
+    Args:
+        sizing: the rule.
+        workload: what runs.
+        measure: the device.
+        shape: the model, with the k of the opening.
+        drop_fraction: the drop threshold the rule was told.
+        k_at: turns before which the user sets k, for workloads that follow it.
+        careless: also tell the rule what is out of place: to begin, and to change k, inside a generation, and to end
+            one that is over. All of it must be refused.
+    """
+    opened = sizing.opened()
+    exchanges: list[tuple[Event, Reply]] = []
+
+    def tell(event: Event) -> Reply:
+        reply = sizing.tell(event)
+        exchanges.append((event, reply))
+        return reply
+
+    turns = tuple(_turns(workload, measure, opened, tell, k_at, careless))
+    return Session(turns, History(shape, drop_fraction, opened, tuple(exchanges)))
+
+
+def _turns(
+    workload: Workload,
+    measure: Measure,
+    opened: Reply,
+    tell: Callable[[Event], Reply],
+    k_at: Mapping[int, int],
+    careless: bool,
+) -> Iterator[LoopTurn]:
+    in_force = opened
+    for number in range(workload.turn_count):
+        if number in k_at:
+            in_force = tell(KSet(k_at[number]))
+        tell(Begun())
+        for event in (Begun(), KSet(in_force.k + 1)) if careless else ():
+            tell(event)
+        done = workload.play(number, in_force.budget_bytes)
+        sample = workload.sample(number)
+        if sample is not None:
+            tell(Sampled(sample))
+        measured = measure(done.work)
+        in_force = tell(Ended(measured))
+        if careless:
+            tell(Ended(measured))
+        yield LoopTurn(done, measured, in_force.why)
+
