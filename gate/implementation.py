@@ -135,7 +135,7 @@ def at_level(outcome: Outcome, level: int) -> Outcome:
 
 
 def _dimmed(answer: Answer, level: int) -> Answer:
-    dimmed = replace(answer, order=None)
+    dimmed = replace(answer, order=None, estimates=None)
     if level < 2:
         dimmed = replace(dimmed, resident=None)
     if level < 1:

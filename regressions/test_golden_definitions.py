@@ -6,7 +6,7 @@ import pytest
 
 from gate.golden.definitions.ranks import rank_correlation, ranks
 from gate.golden.definitions.runs import dense_residency, tokens_per_second, windows
-from gate.golden.definitions.traces import prefill_as_decode
+from replay.prompts import prefill_as_decode
 from replay.traces import DECODE, PREFILL, Batch, RouteTrace
 
 

@@ -16,6 +16,7 @@ from gate.golden.table_file import load_all
 
 TABLES = load_all()
 EPSILON = Fraction(1, 10**15)
+MOST_TRIED = 60
 
 every_table = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.id)
 
@@ -33,6 +34,14 @@ def own_rows(table: Table) -> list[dict[str, Cell]]:
         }
         for row in table.rows
     ]
+
+
+def tried(table: Table) -> list[tuple[int, dict[str, Cell]]]:
+    """The rows to move a cell in, by number: all, or of a long table every so many-th.
+
+    Each is compared with the whole table, so the cost grows with the square of its length.
+    """
+    return list(enumerate(own_rows(table)))[:: 1 + len(table.rows) // MOST_TRIED]
 
 
 def moved(cell: Cell, column: Column, *, beyond: bool) -> Cell:
@@ -55,8 +64,8 @@ def test_a_table_agrees_with_itself(table: Table) -> None:
 
 @every_table
 def test_a_cell_at_the_end_of_its_tolerance_agrees(table: Table) -> None:
-    """The tolerance itself still prints as the cell, in every column of every row."""
-    for at, row in enumerate(own_rows(table)):
+    """The tolerance itself still prints as the cell, in every column."""
+    for at, row in tried(table):
         for column in table.value_columns:
             if column.name in row:
                 rows = own_rows(table)
@@ -67,7 +76,7 @@ def test_a_cell_at_the_end_of_its_tolerance_agrees(table: Table) -> None:
 @every_table
 def test_a_cell_beyond_its_tolerance_is_the_one_difference(table: Table) -> None:
     """Each single cell off by its tolerance and a little more is found, and nothing else is."""
-    for at, row in enumerate(own_rows(table)):
+    for at, row in tried(table):
         for column in table.value_columns:
             if column.name in row:
                 rows = own_rows(table)

@@ -1,6 +1,7 @@
 """Which function computes the cells of a golden table? The table names one of these.
 
-A definition takes the folder of recorded runs and gives the table's rows, column name to value.
+A definition takes the folder of recorded runs and gives the table's rows, column name to value. Those of the row
+cache do not look into the folder: they replay the synthetic text, or work on figures of other tables.
 """
 
 from __future__ import annotations
@@ -8,12 +9,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from gate.golden.definitions import demand, device, hits, memory, saving, speed
+from gate.golden.definitions import (
+    breakpoints,
+    demand,
+    device,
+    hits,
+    memory,
+    row_derived,
+    rows,
+    saving,
+    speed,
+)
 from gate.golden.table import Row
 
 Definition = Callable[[Path], list[Row]]
 
-DEFINITIONS: dict[str, Definition] = {
+ROW_DEFINITIONS: dict[str, Definition] = {
+    definition.__name__: definition
+    for definition in (
+        rows.of_the_server,
+        row_derived.row_cache_derived,
+        rows.row_cache_capacity,
+        rows.row_cache_chance,
+        rows.row_cache_emulated,
+        rows.row_cache_emulated_eighth,
+        rows.row_cache_fill,
+        rows.row_cache_fill_eighth,
+        rows.row_cache_ratios,
+    )
+}
+"""Those of the row cache, which need no recorded runs."""
+
+DEFINITIONS: dict[str, Definition] = ROW_DEFINITIONS | {
     definition.__name__: definition
     for definition in (
         demand.token_demand,
@@ -30,6 +57,8 @@ DEFINITIONS: dict[str, Definition] = {
         hits.cliff,
         hits.hit_claims,
         hits.prefill_simulation,
+        breakpoints.breakpoints,
+        breakpoints.breakpoint_sample,
         device.device_against_replay,
         device.budget_cut,
         memory.memory_signal,
