@@ -27,6 +27,8 @@ COMMANDS = {
     "audit": ("gate.audit.command", "judge recorded runs and routing traces of the engine"),
     "curve": ("gate.curve.command", "what every budget and policy would have given on a routing trace"),
     "rows": ("gate.rows.command", "what every row-cache layout would have given on a text or row trace"),
+    "grow": ("gate.growth.grow", "the self-sizing budget at work on a routing trace and a device"),
+    "sizing": ("gate.growth.judge", "judge a self-sizing rule by its laws"),
     "metrics": ("gate.metrics.command", "judge a row-cache server by its Prometheus counters"),
     "remeasure": ("gate.remeasure", "golden tables beside a new measurement, cell by cell"),
     "table": ("gate.table", "a new golden table from recorded runs, scrapes or reports"),

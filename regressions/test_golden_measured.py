@@ -9,6 +9,7 @@ import pytest
 from gate.golden.comparison import compare, reproduced_claims
 from gate.golden.definitions import DEFINITIONS, ROW_DEFINITIONS
 from gate.golden.definitions.traces import TRACES, route_trace, trace_shape
+from gate.golden.sources import SAMPLES
 from gate.golden.table import Table, distance, half_unit
 from gate.golden.table_file import TABLES, load, load_all
 from gate.recorder import Record
@@ -31,7 +32,9 @@ def replayed_by_reference(bench_data: Path, trace: str, budget_bytes: int) -> Ex
     return cache
 
 
-OF_RECORDED_RUNS = [table for table in load_all() if table.definition not in ROW_DEFINITIONS]
+OF_RECORDED_RUNS = [
+    table for table in load_all() if table.definition not in ROW_DEFINITIONS | SAMPLES
+]
 
 
 @pytest.mark.parametrize("table", OF_RECORDED_RUNS, ids=lambda table: table.id)

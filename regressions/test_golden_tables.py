@@ -11,6 +11,7 @@ import pytest
 
 from gate.golden.comparison import compare, reproduced_claims
 from gate.golden.definitions import DEFINITIONS
+from gate.golden.sources import SAMPLES
 from gate.golden.table import Cell, Column, Table, half_unit
 from gate.golden.table_file import load_all
 
@@ -53,7 +54,7 @@ def moved(cell: Cell, column: Column, *, beyond: bool) -> Cell:
 
 def test_there_is_a_table_for_every_question_of_the_proposal() -> None:
     """All definitions are used, and no table names one that does not exist."""
-    assert {table.definition for table in TABLES} == set(DEFINITIONS)
+    assert {table.definition for table in TABLES} - set(SAMPLES) == set(DEFINITIONS)
 
 
 @every_table

@@ -1,12 +1,14 @@
 """What would a measurement write into a golden table, and how far does each cell move?
 
+A cell within its tolerance stays as it is: what it was printed as is right, and another measurement says the same.
+
 A cell's name is its row's key and its column: `gemma/decode_hit_pct`, `compute_ms,5/share_pct`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -14,6 +16,7 @@ from gate.golden.comparison import Difference
 from gate.golden.table import (
     EXACT,
     PRINTED_DIGITS,
+    STATED,
     Cell,
     Column,
     Number,
@@ -38,7 +41,7 @@ class Change:
         column: its column.
         old: what the table asserts.
         measured: the measurement, in full.
-        new: the measurement as the column prints it; equals `old` where nothing is to be written.
+        new: what the table should say: the measurement as the column prints it, or `old` within the tolerance.
     """
 
     name: str
@@ -92,9 +95,7 @@ def _change(table: Table, row: TableRow, column: Column, measured: Cell) -> Chan
     except (ValueError, OverflowError) as problem:
         raise InputError(f"{name}: {problem}", source=table.id) from None
     change = Change(name, row, column, old, measured, new)
-    # On the border between two printed numbers both are right: what stands there stays.
-    settled = column.kind == PRINTED_DIGITS and not change.beyond
-    return Change(name, row, column, old, measured, old) if settled else change
+    return change if change.beyond else replace(change, new=old)
 
 
 def printed_as(column: Column, old: Cell, measured: Cell) -> Cell:
@@ -128,9 +129,20 @@ def _exactly(measured: Number) -> Cell:
 
 def rounded(number: Number, digits: int) -> Number:
     """The number printed with so many decimals, half to even; whole numbers for none."""
-    units = round(Fraction(number) * 10**digits)
+    units: int = round(Fraction(number) * 10**digits)
     if not digits:
         return units
     sign = int(units < 0)
     return Decimal((sign, tuple(map(int, str(abs(units)))), -digits))
 
+
+def with_changes(table: Table, changes: Sequence[Change]) -> Table:
+    """The table as it reads once the changes are written."""
+    new = {(change.row.line, change.column.name): change.new for change in changes}
+    return replace(table, rows=tuple(_changed_row(row, new) for row in table.rows))
+
+
+def _changed_row(row: TableRow, new: Mapping[tuple[int, str], Cell]) -> TableRow:
+    asserted = row.measured if row.status == STATED else row.cells
+    cells = {name: new.get((row.line, name), cell) for name, cell in asserted.items()}
+    return replace(row, measured=cells) if row.status == STATED else replace(row, cells=cells)

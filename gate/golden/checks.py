@@ -13,13 +13,13 @@ equation holds in a row if both sides can be equal. Rows that lack one of its ce
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from typing import NamedTuple
 
-from gate.golden.identities import Printed, exactly, printed, reach
+from gate.golden.identities import Printed, exactly, reach
 from gate.golden.table import KEY, Column, Table
 
 BEFORE = ".before"
@@ -44,6 +44,13 @@ class Term(NamedTuple):
 
 Cells = Mapping[Factor, Printed]
 """What each factor stands for in one row."""
+
+
+class PrintedRow(NamedTuple):
+    """A row's name, and what each of its numbers stands for, by column."""
+
+    name: str
+    cells: Mapping[str, Printed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,27 +112,39 @@ def side_range(terms: Iterable[Term], cells: Cells) -> tuple[Fraction, Fraction]
     return low, high
 
 
-def rows_of(table: Table, factors: Iterable[Factor]) -> Iterator[tuple[str, Cells]]:
-    """The rows that have all these cells as numbers: their name, and what each factor stands for."""
-    wanted = list(factors)
-    for at, row in enumerate(table.rows):
-        cells = {}
-        for factor in wanted:
-            of = table.rows[at - 1] if factor.before and at else None if factor.before else row
-            cell = None if of is None else table.asserted_cells(of).get(factor.column)
-            if of is None or cell is None or isinstance(cell, str):
-                break
-            cells[factor] = printed(table, factor.column, *table.key(of.cells))
-        else:
-            yield ",".join(str(part) for part in table.key(row.cells)), cells
+def printed_rows(table: Table) -> list[PrintedRow]:
+    """What every number of a table stands for, row by row."""
+    tolerance = {column.name: column.tolerance for column in table.columns}
+    return [
+        PrintedRow(
+            ",".join(str(part) for part in table.key(row.cells)),
+            {
+                name: Printed(Fraction(cell), tolerance[name])
+                for name, cell in table.asserted_cells(row).items()
+                if not isinstance(cell, str)
+            },
+        )
+        for row in table.rows
+    ]
+
+
+def cells_of(rows: Sequence[PrintedRow], factors: Sequence[Factor]) -> Iterator[tuple[str, Cells]]:
+    """The rows that have all these cells: their name, and what each factor stands for."""
+    for at, row in enumerate(rows):
+        above = rows[at - 1].cells if at else {}
+        found = {f: (above if f.before else row.cells).get(f.column) for f in factors}
+        cells = {factor: cell for factor, cell in found.items() if cell is not None}
+        if len(cells) == len(found):
+            yield row.name, cells
 
 
 def broken_checks(table: Table) -> list[str]:
     """The rows in which a check of the table does not hold, in one line each."""
     checks = [parse_check(text, table.columns) for text in table.checks]
+    rows = printed_rows(table)
     return [
-        f"{table.id} [{row}]: {check.text} does not hold"
+        f"{table.id} [{name}]: {check.text} does not hold"
         for check in checks
-        for row, cells in rows_of(table, check.factors)
+        for name, cells in cells_of(rows, check.factors)
         if not check.holds(cells)
     ]

@@ -12,8 +12,9 @@ from gate.golden.table import Cell, Table
 
 
 class Step(NamedTuple):
-    """One change of one cell."""
+    """One change of one cell, by the table's measurement `number`, from 1."""
 
+    number: int
     date: datetime.date
     before: Cell
     after: Cell
@@ -22,9 +23,9 @@ class Step(NamedTuple):
 def past(table: Table) -> dict[str, list[Step]]:
     """The changes of each cell that was ever re-measured, the earliest first, by cell name."""
     steps: dict[str, list[Step]] = {}
-    for measurement in table.history:
+    for number, measurement in enumerate(table.history, 1):
         for name, (before, after) in measurement.changed.items():
-            steps.setdefault(name, []).append(Step(measurement.date, before, after))
+            steps.setdefault(name, []).append(Step(number, measurement.date, before, after))
     return steps
 
 

@@ -12,8 +12,9 @@ from reference.errors import MIB
 from reference.sizing import ModelShape, token_demand_bytes
 from replay.curve import Curve
 from replay.lookups import lookups_of, shape_of
+from replay.prompts import prefill_as_decode
 from replay.tally import Tally
-from replay.traces import DECODE, PREFILL, Batch, RouteTrace, read_route_trace
+from replay.traces import DECODE, RouteTrace, read_route_trace
 
 TRACES = ("gptoss", "qwen", "gemma")
 """The proposal's three: gpt-oss-120b at k = 2, Qwen3-30B-A3B and Gemma-4-26B at k = 6; one turn each."""
@@ -54,29 +55,6 @@ def cold_decode_curve(bench_data: Path, name: str) -> Curve:
 def prefill_curve(bench_data: Path, name: str) -> Curve:
     """Global LRU over the prompt alone, its tokens replayed one after the other as if decoded."""
     return Curve(lookups_of(prefill_as_decode(route_trace(bench_data, name))), "lru")
-
-
-def prefill_as_decode(trace: RouteTrace) -> RouteTrace:
-    """The prefill of a trace of one prefill graph, as decode steps on a cold cache.
-
-    Needs the ordered ids: counters by layer cannot drive an LRU. The last MoE layer routes only the
-    final token of a prefill, so the other steps have no batch of that layer.
-    """
-    k = trace.expert_used
-    prefill = [batch for batch in trace.batches if batch.phase == PREFILL]
-    tokens = max(batch.row_count for batch in prefill) // k
-    steps = [
-        Batch(batch.turn, DECODE, step, batch.layer, row, k)
-        for batch in prefill
-        for step, row in _rows_by_step(batch, tokens, k)
-    ]
-    return replace(trace, batches=sorted(steps, key=lambda batch: (batch.step, batch.layer)))
-
-
-def _rows_by_step(batch: Batch, tokens: int, k: int) -> Iterable[tuple[int, int]]:
-    """Step and first row of each token in a prefill batch; a short batch holds the last tokens."""
-    rows = range(batch.first_row, batch.first_row + batch.row_count, k)
-    return enumerate(rows, tokens - len(rows))
 
 
 def decode_hit_pct(curve: Curve, budget_bytes: int) -> Fraction:

@@ -1,0 +1,1 @@
+"""`cachegate qualify`: a running server is sent known prompts, and its row cache judged by its counters."""
