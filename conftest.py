@@ -74,3 +74,10 @@ def more_than_quick(pytestconfig: pytest.Config) -> None:
     """Skips under the profile quick: for a test that takes a second without trying programs."""
     if pytestconfig.getoption("--profile") == "quick":
         pytest.skip("takes its time: from the profile gate on")
+
+
+@pytest.fixture(scope="session")
+def only_nightly(pytestconfig: pytest.Config) -> None:
+    """Skips but under the profile nightly: for a test that takes ten seconds."""
+    if pytestconfig.getoption("--profile") != "nightly":
+        pytest.skip("takes long: in the profile nightly")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fixtures.damaged_files import written
@@ -128,6 +128,7 @@ def test_a_later_read_is_expected_on_top_of_what_is_there() -> None:
 # Any cache
 
 
+@settings(max_examples=settings.default.max_examples // 5)  # each serves a whole history
 @given(st.data(), st.sampled_from(sorted(FAMILIES)))
 def test_inferred_refusals_are_the_caches_own(data: st.DataObject, family: str) -> None:
     """Whatever is gathered, refusals inferred from five series are the reference's, and no law fails."""

@@ -259,7 +259,7 @@ def test_what_cannot_be_used_is_refused(
     assert (asked.code, problem in asked.text) == (2, True), asked.text
 
 
-@SLOWLY
+@pytest.mark.usefixtures("only_nightly")
 def test_two_tables_with_the_models_own_rows_at_full_scale(
     tokens: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

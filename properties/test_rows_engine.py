@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fixtures.row_gathers import FAMILIES, gather_lists, row_configs
@@ -21,6 +21,7 @@ from replay.gathers import Gathers
 from replay.rows import COLUMNS, RowReplay, replay_rows
 
 SLOTS = 24
+EXAMPLES = settings.default.max_examples
 PARTS = {"quick": (3, 1), "gate": (14, 1), "nightly": (None, 8)}
 """Of the synthetic run by profile: how many gathers, and heads; 8 heads are full scale."""
 
@@ -38,6 +39,7 @@ def residents(cache: RowCache) -> dict[int, tuple[int, int, int]]:
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
+@settings(max_examples=EXAMPLES if EXAMPLES < 100 else 2 * EXAMPLES)  # 2,100 under gate
 @given(data=st.data())
 def test_engines_equal_the_reference(family: str, data: st.DataObject) -> None:
     """Counters gather by gather, full sets, and row, set, way and age of every slot."""

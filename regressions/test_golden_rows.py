@@ -111,7 +111,7 @@ def test_full_scale_without_the_kernel_is_refused(monkeypatch: pytest.MonkeyPatc
 
 
 @needs_kernel
-@pytest.mark.usefixtures("more_than_quick")
+@pytest.mark.usefixtures("only_nightly")
 @pytest.mark.parametrize(
     ("policy", "means", "deviation"),
     [("4-way", (85.67, 86.63, 69.03), 0.05), ("two-set", (98.72, 99.12, 77.84), 0.01)],
