@@ -12,9 +12,11 @@ import os
 import select
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from types import FrameType
 
 from gate.implementation import CRASH, GARBAGE, HANG, Failure
 from reference.errors import InputError
@@ -72,6 +74,7 @@ class Child:
         self._pipes.register(self._stdout, select.POLLIN)
         self._pipes.register(self._stderr, select.POLLIN)
         _living.add(self)
+        _guard()
 
     @property
     def pid(self) -> int:
@@ -188,3 +191,18 @@ def _end_all() -> None:
     """No child outlives the gate."""
     for child in list(_living):
         child.end()
+
+
+def _end_all_and_die(number: int, frame: FrameType | None) -> None:
+    """What a signal does that would end the gate without its exit handlers."""
+    _end_all()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+def _guard() -> None:
+    """Have the children ended on the signals that nobody else handles."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) == signal.SIG_DFL:
+                signal.signal(number, _end_all_and_die)

@@ -13,8 +13,12 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from io import TextIOWrapper
+from pathlib import Path
 
-from reference.errors import InputError
+from gate.show import tell
+from reference.errors import InputError, visible
 
 UNUSABLE = 2
 
@@ -25,35 +29,77 @@ COMMANDS = {
     "replay": ("gate.replay", "one program step by step, implementations beside the reference"),
     "compare": ("gate.compare", "what changed between two reports of the gate"),
     "audit": ("gate.audit.command", "judge recorded runs and routing traces of the engine"),
-    "curve": ("gate.curve.command", "what every budget and policy would have given on a routing trace"),
-    "rows": ("gate.rows.command", "what every row-cache layout would have given on a text or row trace"),
+    "curve": (
+        "gate.curve.command",
+        "what every budget and policy would have given on a routing trace",
+    ),
+    "rows": (
+        "gate.rows.command",
+        "what every row-cache layout would have given on a text or row trace",
+    ),
     "grow": ("gate.growth.grow", "the self-sizing budget at work on a routing trace and a device"),
     "sizing": ("gate.growth.judge", "judge a self-sizing rule by its laws"),
     "metrics": ("gate.metrics.command", "judge a row-cache server by its Prometheus counters"),
     "remeasure": ("gate.remeasure", "golden tables beside a new measurement, cell by cell"),
     "table": ("gate.table", "a new golden table from recorded runs, scrapes or reports"),
     "history": ("gate.history", "what a golden table's cells were measured as before"),
-    "qualify": ("gate.qualify.command", "measure the row cache of a running server and judge its layout"),
+    "qualify": (
+        "gate.qualify.command",
+        "measure the row cache of a running server and judge its layout",
+    ),
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; gives the exit code."""
     arguments = sys.argv[1:] if argv is None else list(argv)
-    parser = _parser(arguments)
-    args = parser.parse_args(arguments)
     try:
-        code: int = args.run(args)
+        _make_streams_usable()
+        return _run(arguments)
     except InputError as error:
-        print(f"cachegate: {error}", file=sys.stderr)
+        tell(f"cachegate: {error}")
         return UNUSABLE
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 128 + signal.SIGPIPE
+    except OSError as fault:  # a full disk behind `>`, a folder that is gone
+        _drop_output()
+        place = f"{visible(str(fault.filename))}: " if fault.filename else ""
+        tell(f"cachegate: {place}{fault.strerror or fault}")
+        return UNUSABLE
     except KeyboardInterrupt:
-        print("cachegate: interrupted", file=sys.stderr)
+        tell("cachegate: interrupted")
         return 128 + signal.SIGINT
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        args = _parser(arguments).parse_args(arguments)
+        code: int = args.run(args)
+    finally:
+        sys.stdout.flush()  # what cannot be written shows here, not when Python ends
     return code
+
+
+def _make_streams_usable() -> None:
+    """No name of a file and no sign stops the output: what the terminal cannot show is written as `\\u2026`.
+
+    Raises:
+        InputError: standard output was closed (`>&-`).
+    """
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - as long as the process
+    if sys.stdout is None:
+        raise InputError("standard output is closed", cure="send it to a file or to /dev/null")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    """Nobody reads it, or nothing holds it: Python shall not try once more when it ends."""
+    with suppress(OSError, ValueError):  # without a file of its own there is nothing to drop
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:

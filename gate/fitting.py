@@ -6,7 +6,7 @@ Operations are total, so leaving some out leaves a legal program.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import MISSING, fields, replace
 from typing import Any
 
 from gate.capabilities import FROM_PROGRAM, NEEDED_BY
@@ -15,6 +15,14 @@ from reference.expert_config import Dropping, ExpertConfig
 from reference.program import Load, Operation, Plain, Program, Repeat, plain
 from reference.program_header import PLACED
 from reference.row_config import RowCacheConfig
+
+PLACES = {
+    "sets": "injected_sets",
+    "candidate_sets": "injected_sets",
+    "sketch_rows": "injected_columns",
+    "sketch_width": "injected_columns",
+}
+"""A setting of a row cache -> the injected places that no longer fit when it is another."""
 
 
 def fit(program: Program, declared: Declaration) -> Program:
@@ -78,6 +86,8 @@ def _row_config(config: RowCacheConfig, declared: Declaration) -> RowCacheConfig
         its_own = declared.row_settings.get(name, taken)
         if name not in PLACED and its_own != ANY:
             changes[name] = _value(field.default, its_own)
+            if name in PLACES and changes[name] != getattr(config, name):
+                changes[PLACES[name]] = {}
     return replace(config, **changes)
 
 
@@ -85,6 +95,8 @@ def _value(default: Any, text: str) -> Any:
     """A declared setting as a value of its field; "" is the default."""
     if not text:
         return default
+    if default is MISSING:  # the sets of each table
+        return tuple(map(int, text.split(",")))
     if text in ("yes", "no"):
         return text == "yes"
     return int(text) if text.isdecimal() else None if text == "none" else text

@@ -1,6 +1,6 @@
 """What does a driver say of itself? Its first line, the hello, and what follows from it.
 
-    cachegate 1 expert-cache NAME VERSION level=3 columns=refusal,hit,read,… capabilities=resize,prefetch budget_rule=bytes
+    cachegate 1 expert-cache NAME VERSION level=1 columns=refusal,hit,… capabilities=resize budget_rule=bytes
 
 `columns` names the columns of every answer, results first, then counters, as the heading of a table does. The other
 settings are those of a program's first line: the rules of an expert cache, the choices of a row cache
@@ -22,10 +22,19 @@ PROTOCOL = "1"
 MAX_HELLO_BYTES = 1 << 16
 MAX_LEVEL = 3
 
-RESULTS = ("refusal", "hit", "read", "digest", "resident", "order")
-"""The columns that are no counters, in the order in which they stand."""
-FROM_LEVEL = {"refusal": 1, "hit": 1, "read": 1, "digest": 1, "resident": 2, "order": 3}
-"""The lowest level that offers each."""
+FROM_LEVEL = {
+    "refusal": 1,
+    "hit": 1,
+    "read": 1,
+    "digest": 1,
+    "resident": 2,
+    "order": 3,
+    "estimates": 3,
+}
+"""The columns that are no counters, in the order in which they stand, and the lowest level that offers each."""
+RESULTS = tuple(FROM_LEVEL)
+OF_ONE_CACHE = {"read": EXPERT, "estimates": ROW}
+"""Columns that only one kind of cache has."""
 
 COUNTS_REFUSALS = "refusals"
 """The row cache's counter that is also a capability: a driver has it when it has the column."""
@@ -137,25 +146,26 @@ class HelloLine:
 
     def _promised(self, results: tuple[str, ...], kind: str, level: int) -> None:
         """A level is a promise: its columns are there, and none that lies above it."""
-        for name in RESULTS:
-            offered, due = name in results, FROM_LEVEL[name] <= level
-            if name == "read" and kind == ROW:
-                due = False
-            if name == "resident" and kind == EXPERT and "order" in results:
-                due = offered  # the order holds every resident expert
-            if due and not offered:
+        for name, from_level in FROM_LEVEL.items():
+            of_this_cache = OF_ONE_CACHE.get(name, kind) == kind
+            if name in results and not of_this_cache:
                 raise self.fail(
-                    f"it promises level {level}, but its columns lack {name}",
-                    f"a column {name}, as every level from {FROM_LEVEL[name]} has",
-                    f"print it, or declare level={FROM_LEVEL[name] - 1}",
+                    f"its columns have {name}, which a {kind} does not give",
+                    cure="leave the column out",
                 )
-            if offered and not due:
+            if name in results and from_level > level:
                 raise self.fail(
                     f"its columns have {name}, which level {level} does not offer",
-                    f"level={FROM_LEVEL[name]} or more, and not of a row cache"
-                    if name == "read"
-                    else f"level={FROM_LEVEL[name]} or more",
+                    f"level={from_level} or more",
                     "raise the level, or leave the column out",
+                )
+            if name in results or from_level > level or not of_this_cache:
+                continue
+            if name != "estimates" and not (name == "resident" and kind == EXPERT and level == 3):
+                raise self.fail(
+                    f"it promises level {level}, but its columns lack {name}",
+                    f"a column {name}, as every level from {from_level} has",
+                    f"print it, or declare level={from_level - 1}",
                 )
 
     def _capabilities(self, text: str, kind: str, counters: tuple[str, ...]) -> frozenset[str]:

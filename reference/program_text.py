@@ -50,9 +50,10 @@ from reference.program import (
     SetBudget,
     SetK,
     Unpin,
-    times,
 )
+from reference.program_cost import MAX_WORK, meter_of
 from reference.program_header import EXPERT_CACHE, VERSION, format_header, parse_header
+from reference.row_config import RowCacheConfig
 from reference.text_line import MAX_WORDS, Line
 
 BARE: dict[str, Callable[[], Plain]] = {"begin": Begin, "end": End, "cancel": Cancel}
@@ -75,12 +76,6 @@ EXPERT_WORDS = (*BARE, *LOADS, *BY_LAYER, "budget", "k")
 ROW_WORDS = tuple(BY_TABLE)
 
 MAX_LINES = 1 << 20
-MAX_WORK = 1 << 22
-"""Most words of all operations together, each as often as its operation is repeated.
-
-With these bounds, and that of the words, a hostile text is refused before it costs much.
-"""
-
 ITEM = re.compile(r"(\d{1,20})(?:@([0-9.eE+-]{1,40}))?(!?)")
 
 
@@ -98,8 +93,7 @@ def parse(text: str, source: str = "program") -> Program:
             "no program here", source=source, expected=f"a line `{EXPERT_CACHE} {VERSION} …` first"
         )
     config, body = parse_header(lines)
-    rows = not isinstance(config, ExpertConfig)
-    return Program(config, tuple(_operations(body, rows)))
+    return Program(config, tuple(_operations(body, config)))
 
 
 def _lines(text: str, source: str) -> Iterator[Line]:
@@ -114,13 +108,17 @@ def _lines(text: str, source: str) -> Iterator[Line]:
             yield line
 
 
-def _operations(body: list[Line], rows: bool) -> Iterator[Operation]:
-    work = 0
+def _operations(body: list[Line], config: ExpertConfig | RowCacheConfig) -> Iterator[Operation]:
+    meter = meter_of(config)
     for line in body:
-        operation = _operation(line, rows)
-        work += times(operation) * len(line.tokens)
-        if work > MAX_WORK:
-            raise line.fail("from here on it is too much work", f"at most {MAX_WORK} words in all")
+        operation = _operation(line, not isinstance(config, ExpertConfig))
+        meter.add(operation)
+        if meter.steps > MAX_WORK:
+            raise line.fail(
+                "from here on it is too much work",
+                f"at most {MAX_WORK} steps (reference/program_cost.py)",
+                "fewer ids, operations, repeats, ways or halvings",
+            )
         yield operation
 
 
