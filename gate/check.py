@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from gate.deviations import read_deviations, write_entries
 from gate.implementation import connect
+from gate.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS
 from gate.report.model import Report, from_file
 from gate.report.text import print_report
 from gate.report.write import check_names, write_report
@@ -24,6 +27,9 @@ ROOT = Path(__file__).resolve().parent.parent
 LAW_TESTS = "properties/test_laws.py"
 PASSED, FAILED, UNUSABLE, NOTHING_JUDGED = 0, 1, 2, 3
 PYTEST_USAGE = 4
+GRACE_S, LAST_GRACE_S = 10.0, 0.5
+"""How long interrupted tests may take to end, and what they leave running after them."""
+SECONDS_TO_END = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,6 +76,9 @@ def run(args: argparse.Namespace) -> int:
     for cache, named in ((EXPERT, args.expert_cache), (ROW, args.row_cache)):
         for text in named:
             connect(text, cache).close()
+    laws = [law.id for law in (EVERY_OPERATION_ANSWERS, *ALL_LAWS)]
+    for name in args.deviations:
+        read_deviations(Path(name), laws)
     with tempfile.TemporaryDirectory() as folder:
         report_file, log_file = Path(folder) / "report.json", Path(folder) / "pytest.log"
         code = _pytest(args, report_file, log_file)
@@ -83,8 +92,6 @@ def run(args: argparse.Namespace) -> int:
     for name in args.report:
         write_report(report, name)
     if args.write_deviations:
-        from gate.deviations import write_entries  # noqa: PLC0415 - rarely asked for
-
         write_entries(report, Path(args.write_deviations))
     return _exit_code(report, args.require_all)
 
@@ -102,10 +109,24 @@ def _pytest(args: argparse.Namespace, report_file: Path, log_file: Path) -> int:
     if watched:
         print("running …", end="", file=sys.stderr, flush=True)
     with log_file.open("w") as log:
-        code = subprocess.call(command, stdout=log, stderr=subprocess.STDOUT)
+        code = _waited(subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT))
     if watched:
         print("\r\033[K", end="", file=sys.stderr)
     return code
+
+
+def _waited(child: subprocess.Popen[bytes]) -> int:
+    """The exit code of pytest; when this process is told to end, pytest ends its workers and drivers first."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        return child.wait()
+    except BaseException:
+        child.send_signal(signal.SIGINT)
+        try:
+            child.wait(SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            child.kill()
+        raise
 
 
 def _arguments(args: argparse.Namespace) -> Iterator[str]:

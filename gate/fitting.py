@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import MISSING, fields, replace
+from itertools import chain
 from typing import Any
 
 from gate.capabilities import FROM_PROGRAM, NEEDED_BY
-from gate.implementation import ANY, Declaration
+from gate.implementation import ANY, OWN, PLACEMENT, Declaration
 from reference.expert_config import Dropping, ExpertConfig
 from reference.program import Load, Operation, Plain, Program, Repeat, plain
 from reference.program_header import PLACED
 from reference.row_config import RowCacheConfig
+from reference.row_placement import RowPlacement
 
 PLACES = {
     "sets": "injected_sets",
@@ -31,7 +33,7 @@ def fit(program: Program, declared: Declaration) -> Program:
     if isinstance(config, ExpertConfig):
         fitted: ExpertConfig | RowCacheConfig = _expert_config(config, declared)
     else:
-        fitted = _row_config(config, declared)
+        fitted = _row_config(program, config, declared)
     return Program(fitted, tuple(_operations(program, fitted, declared.capabilities)))
 
 
@@ -68,7 +70,7 @@ def _expert_config(config: ExpertConfig, declared: Declaration) -> ExpertConfig:
     return config if "dropping" in declared.capabilities else replace(config, dropping=Dropping())
 
 
-def _row_config(config: RowCacheConfig, declared: Declaration) -> RowCacheConfig:
+def _row_config(program: Program, config: RowCacheConfig, declared: Declaration) -> RowCacheConfig:
     has = declared.capabilities
     changes: dict[str, Any] = {}
     if "tables" not in has:
@@ -88,7 +90,21 @@ def _row_config(config: RowCacheConfig, declared: Declaration) -> RowCacheConfig
             changes[name] = _value(field.default, its_own)
             if name in PLACES and changes[name] != getattr(config, name):
                 changes[PLACES[name]] = {}
-    return replace(config, **changes)
+    fitted = replace(config, **changes)
+    unknown_hash = declared.row_settings.get(PLACEMENT) == OWN
+    return _placed(program, fitted) if unknown_hash and "injected-placement" in has else fitted
+
+
+def _placed(program: Program, config: RowCacheConfig) -> RowCacheConfig:
+    """The configuration with the place of every row of the program injected, for a hash that the gate does not know."""
+    placement = RowPlacement(config, min((count for count in config.sets if count), default=0))
+    named = (getattr(plain(operation), "rows", ()) for operation in program.operations)
+    sites = {row: placement.site(row) for row in dict.fromkeys(chain.from_iterable(named))}
+    return replace(
+        config,
+        injected_sets={row: site.sets for row, site in sites.items() if site.sets},
+        injected_columns={row: site.columns for row, site in sites.items()},
+    )
 
 
 def _value(default: Any, text: str) -> Any:

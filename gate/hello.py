@@ -12,7 +12,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from gate.implementation import EXPERT_CAPABILITIES, ROW_CAPABILITIES, Declaration
+from gate.implementation import (
+    EXPERT_CAPABILITIES,
+    OWN,
+    PLACEMENT,
+    ROW_CAPABILITIES,
+    SHARED,
+    Declaration,
+)
 from reference.errors import InputError, printable
 from reference.expert_config import Rules
 from reference.laws import EXPERT, ROW
@@ -39,8 +46,6 @@ OF_ONE_CACHE = {"read": EXPERT, "estimates": ROW}
 COUNTS_REFUSALS = "refusals"
 """The row cache's counter that is also a capability: a driver has it when it has the column."""
 
-PLACEMENT, SHARED, OWN = "placement", "shared", "own"
-"""Whether a row cache places rows by the hash of reference/row_placement.py, or by one the gate does not know."""
 
 SHAPE = f"cachegate {PROTOCOL} {EXPERT}|{ROW} NAME VERSION level=N columns=NAME,NAME,…"
 WORD = re.compile(r"[!-~]+")

@@ -7,12 +7,13 @@ Connect strings: `builtin` (the reference itself; `builtin:exact` and `builtin:e
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Protocol
 
 from gate.options import parse_options
 from reference.errors import InputError, printable
 from reference.expert_config import ENGINE_RULES, EXACT_BYTES, PROPOSAL_RULES, Rules
+from reference.laws import SHARED_PLACEMENT
 from reference.program import Answer, Outcome, Program
 from reference.row_config import RowCacheConfig
 from reference.run import run
@@ -31,6 +32,9 @@ class Failure(Exception):
         self.verdict = verdict
         self.detail = detail
 
+
+PLACEMENT, SHARED, OWN = "placement", "shared", "own"
+"""Whether a row cache places rows by the hash of reference/row_placement.py, or by one the gate does not know."""
 
 ANY = "any"
 """A setting of a row cache that the implementation takes from each program."""
@@ -63,6 +67,13 @@ class Declaration:
     rules: Rules = PROPOSAL_RULES
     capabilities: frozenset[str] = EXPERT_CAPABILITIES | ROW_CAPABILITIES
     row_settings: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """Everything a law may need: capabilities, rules, and a placement of rows that the gate knows."""
+        rules = {f"{name}={value}" for name, value in asdict(self.rules).items()}
+        known = self.row_settings.get(PLACEMENT) != OWN or "injected-placement" in self.capabilities
+        return self.capabilities | rules | ({SHARED_PLACEMENT} if known else set())
 
 
 class Implementation(Protocol):

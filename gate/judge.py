@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gate.implementation import Failure, Implementation
+from gate.implementation import Declaration, Failure, Implementation
 from reference import (
     expert_answer_laws,
     expert_counter_laws,
@@ -16,6 +16,7 @@ from reference import (
     row_counter_laws,
     row_placement_laws,
     row_relations,
+    row_statistics,
 )
 from reference.laws import Broken, Case, Law
 from reference.program import Outcome, Program
@@ -37,12 +38,19 @@ ALL_LAWS: tuple[Law, ...] = (
     *row_placement_laws.LAWS.laws,
     *row_admission_laws.LAWS.laws,
     *row_relations.LAWS.laws,
+    *row_statistics.LAWS.laws,
 )
 
 
-def laws_of(cache: str, level: int) -> list[Law]:
-    """The laws of one kind of cache that an observation level can see."""
-    return [law for law in ALL_LAWS if law.cache == cache and law.level <= level]
+def laws_of(declared: Declaration) -> list[Law]:
+    """The laws that an implementation can be held to: of its cache, seen at its level, with what they need."""
+    return [
+        law
+        for law in ALL_LAWS
+        if law.cache == declared.cache
+        and law.level <= declared.level
+        and (not law.needs or law.needs in declared.offers)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,7 @@ class Judge:
     def of(cls, implementation: Implementation) -> Judge:
         """The judge with all laws that the implementation's level can see."""
         declared = implementation.declaration
-        return cls(implementation, laws_of(declared.cache, declared.level))
+        return cls(implementation, laws_of(declared))
 
     def judge(self, program: Program) -> Fault | None:
         """The first law that does not hold, or None."""

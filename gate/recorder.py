@@ -61,7 +61,7 @@ class Record:
             "version": declared.version,
             "level": declared.level,
             "rules": {name: str(value) for name, value in asdict(declared.rules).items()},
-            "capabilities": sorted(declared.capabilities),
+            "offers": sorted(declared.offers),
             "deviations": [deviation.id for deviation in subject.deviations],
         }
         self.programs[key] += judge.programs

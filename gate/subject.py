@@ -43,13 +43,17 @@ class Subject:
         """A judge with every law it can be held to."""
         excused = {law for d in self.deviations if not d.avoid for law in d.laws}
         declared = self.implementation.declaration
-        laws = [law for law in laws_of(declared.cache, declared.level) if law.id not in excused]
+        laws = [law for law in laws_of(declared) if law.id not in excused]
         return Judge(self.implementation, laws)
 
-    def fitted(self, program: Program) -> Program | None:
-        """The program as it can be given to it; None when it cannot."""
-        fitted = fit(program, self.declared)
-        return None if can_run(self.declared, fitted) else fitted
+    def fitted(self, program: Program, *, injected: bool = True) -> Program | None:
+        """The program as it can be given to it; None when it cannot. Without `injected`, rows go by its own hash."""
+        declared = self.declared
+        if not injected:
+            kept = declared.capabilities - {"injected-placement"}
+            declared = replace(declared, capabilities=kept)
+        fitted = fit(program, declared)
+        return None if can_run(declared, fitted) else fitted
 
     def smallest(self, judge: Judge, fault: Fault) -> Fault:
         """The same fault on a program that no longer shrinks."""
@@ -68,9 +72,7 @@ class Subject:
         """Does the witness of a deviation still break one of its laws?"""
         declared = self.implementation.declaration
         laws: list[Law] = [
-            law
-            for law in (EVERY_OPERATION_ANSWERS, *laws_of(declared.cache, declared.level))
-            if law.id in deviation.laws
+            law for law in (EVERY_OPERATION_ANSWERS, *laws_of(declared)) if law.id in deviation.laws
         ]
         judge = Judge(self.implementation, laws)
         return any(judge.breaks(deviation.witness, law) for law in laws)

@@ -18,11 +18,12 @@ from fixtures import expert_programs, row_programs
 from fixtures.profiles import FIND
 from gate.deviations import Deviation, read_deviations
 from gate.implementation import BUILT_IN_RULES, connect
-from gate.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS, Fault
+from gate.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS, Fault, Judge
 from gate.recorder import Record
 from gate.replay import read_program
 from gate.subject import Subject
 from gate.verdict import failure_text, write_counterexample
+from reference import row_statistics
 from reference.expert_config import ExpertConfig
 from reference.laws import EXPERT, ROW
 from reference.program import Program
@@ -139,6 +140,18 @@ def test_expert_cache(expert: Subject, family: str, record: Record, tell: Tell) 
 def test_row_cache(row: Subject, family: str, record: Record, tell: Tell) -> None:
     """Every law of the row cache holds on programs of this family."""
     _hold(row, lambda random: row_programs.row_program(random, family), record, tell)
+
+
+@pytest.mark.parametrize("candidate_sets", [1, 2])
+def test_row_cache_by_chance(row: Subject, candidate_sets: int, record: Record, tell: Tell) -> None:
+    """A census of distinct random rows fills the cache as chance has it, whatever its hash."""
+    judge = Judge(row.implementation, row_statistics.LAWS.laws)
+    census = row_programs.census(Random(candidate_sets), 1000, 4, candidate_sets)
+    program = row.fitted(census, injected=False)
+    fault = judge.judge(program) if program is not None else None
+    record.add(row, judge)
+    if fault is not None:
+        tell(row, fault)
 
 
 def _hold(subject: Subject, make: Callable[[Random], Program], record: Record, tell: Tell) -> None:

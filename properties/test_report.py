@@ -31,7 +31,7 @@ from gate.report.write import curves_of, trace_files, write_report
 from reference.errors import InputError
 
 LAW = "budget/never-above"
-TESTED = Judged("cmd:./x", "x", "1", "expert-cache", 1, {"budget": "cycles"}, ["resize"], 9, [])
+TESTED = Judged("cmd:./x", "x", "1", "expert-cache", 1, {"budget": "cycles"}, ["budget=cycles", "resize"], 9, [])
 BROKEN = Failure(
     "expert-cache", "cmd:./x", LAW, "fail", "FAIL <here> & \x1b there", "expert-cache v1\n"
 )
@@ -42,7 +42,7 @@ def report(failures: list[Failure], **changes: object) -> Report:
     ids = ("answers/every-operation", LAW, "counters/never-fall")
     checks = {("expert-cache", "cmd:./x", law): 7 for law in ids}
     made = Report(
-        settings={"profile": "quick", "python": "3", "engine": "c"},
+        settings={"profile": "quick", "python": "3", "engine": "c", "seed": "1"},
         implementations=[TESTED],
         verdicts=verdicts_of([TESTED], checks, failures),
         failures=failures,

@@ -18,6 +18,9 @@ from reference.timeline import Step, timeline
 EXPERT = "expert-cache"
 ROW = "row-cache"
 
+SHARED_PLACEMENT = "shared-placement"
+"""What a law needs that knows where a row may sit: the program's hash, or places injected by the program."""
+
 Run = Callable[[Program], Outcome]
 """Runs a program on the implementation under judgement."""
 
@@ -95,7 +98,7 @@ class Law:
         cache: EXPERT or ROW.
         level: lowest observation level: 0 counters, 1 results of operations, 2 resident set, 3 victim order.
         judge: yields one finding a check, and nothing where the law does not apply.
-        needs: a capability, or a rule as `budget=cycles`, without which it does not apply; "" is none.
+        needs: what it does not apply without: a capability, a rule as `budget=cycles`, SHARED_PLACEMENT; "" is none.
     """
 
     id: str

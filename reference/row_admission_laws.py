@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reference.laws import ROW, Broken, Case, Finding, Registry, at_most
+from reference.laws import ROW, SHARED_PLACEMENT, Broken, Case, Finding, Registry, at_most
 from reference.row_counter_laws import config_of
 from reference.row_pins import Pins
 from reference.row_timeline import Row, RowStep, Sites, Uses
@@ -77,7 +77,7 @@ def _bounds(estimate: int, row: int, events: Iterable[int | None]) -> tuple[int,
 # --- who leaves -----------------------------------------------------------------------------------
 
 
-@LAWS.law("row-admission/least-used-leaves", 2)
+@LAWS.law("row-admission/least-used-leaves", 2, needs=SHARED_PLACEMENT)
 def least_used_leaves(case: Case) -> Findings:
     """A row that comes alone fills a free slot, or replaces the lowest (estimate, last access) iff used as much."""
     if config_of(case).insert_age != "lookup":

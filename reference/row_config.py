@@ -12,8 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Literal, get_args, get_origin, get_type_hints
 
+from reference.errors import printable
+
 MAX_TABLES = 256
 MAX_WAYS = 1 << 16
+MAX_SKETCH_ROWS = 256
 MAX_SKETCH_CELLS = 1 << 28
 """Bounds that no real cache meets and that keep a hostile configuration from eating the memory."""
 
@@ -102,9 +105,11 @@ class RowCacheConfig:
         _require(1 <= self.ways <= MAX_WAYS, "ways", f"1 to {MAX_WAYS}", self.ways)
         _require(self.candidate_sets in (1, 2), "candidate_sets", "1 or 2", self.candidate_sets)
         _require(self.sketch_rows >= 1, "sketch_rows", "1 or more", self.sketch_rows)
+        most = f"at most {MAX_SKETCH_ROWS}"
+        _require(self.sketch_rows <= MAX_SKETCH_ROWS, "sketch_rows", most, self.sketch_rows)
         _require(self.sketch_width >= 1, "sketch_width", "1 or more", self.sketch_width)
-        cells = self.sketch_rows * self.sketch_width
-        _require(cells <= MAX_SKETCH_CELLS, "sketch_rows * sketch_width", "at most 2^28", cells)
+        cells = self.tables * self.sketch_rows * self.sketch_width
+        _require(cells <= MAX_SKETCH_CELLS, "sketch cells of all tables", "at most 2^28", cells)
         period = self.halve_every
         _require(period is None or period >= 1, "halve_every", "1 or more, or None", period)
         _require(0 <= self.hash_seed < 1 << 64, "hash_seed", "0 to 2^64-1", self.hash_seed)
@@ -133,4 +138,4 @@ class RowCacheConfig:
 
 def _require(holds: bool, name: str, expected: str, got: object) -> None:
     if not holds:
-        raise ValueError(f"{name}: expected {expected}, got {got!r}")
+        raise ValueError(f"{name}: expected {expected}, got {printable(repr(got))}")

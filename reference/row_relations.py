@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from reference.laws import ROW, Broken, Case, Finding, Registry, compare
+from reference.laws import ROW, SHARED_PLACEMENT, Broken, Case, Finding, Registry, compare
 from reference.lockstep import differences
 from reference.program import Answer, AskRows, Gather, Operation, Program, Repeat
 from reference.row_counter_laws import CUMULATIVE, config_of
@@ -14,7 +14,7 @@ LAWS = Registry(ROW)
 Findings = Iterable[Finding]
 
 
-@LAWS.law("row-lockstep/reference", 0)
+@LAWS.law("row-lockstep/reference", 0, needs=SHARED_PLACEMENT)
 def lockstep(case: Case) -> Findings:
     """Every answer is the reference's, at every level the implementation offers."""
     yield from differences(case.program, case.outcome)

@@ -59,7 +59,7 @@ def two_sets_fill_more(case: Case) -> Findings:
 def more_ways_fill_more(case: Case) -> Findings:
     """At equal bytes half as many sets of twice the ways keep more of the same rows."""
     config = config_of(case)
-    if config.candidate_sets == 1 and config.sets[0] % 2 == 0:
+    if config.candidate_sets == 1 and config.sets[0] % 2 == 0 and _census(case)[0]:
         yield from _fills_more(
             case, replace(config, sets=(config.sets[0] // 2,), ways=2 * config.ways)
         )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree
 
 from gate.report.model import NOT_EXERCISED, PASS, SKIP, Report, Verdict
+
+ILLEGAL = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def to_junit(report: Report) -> str:
@@ -12,12 +15,12 @@ def to_junit(report: Report) -> str:
     suite = ElementTree.Element("testsuite", name="cachegate")
     properties = ElementTree.SubElement(suite, "properties")
     for name, value in sorted(report.settings.items()):
-        ElementTree.SubElement(properties, "property", name=name, value=value)
+        ElementTree.SubElement(properties, "property", name=name, value=_legal(value))
     texts = {(f.cache, f.connect, f.law): f.text for f in report.failures}
     for verdict in report.verdicts:
         _case(suite, verdict, texts.get((verdict.cache, verdict.connect, verdict.law), ""))
     for test, text in report.failed_tests.items():
-        case = ElementTree.SubElement(suite, "testcase", classname="tests", name=test)
+        case = ElementTree.SubElement(suite, "testcase", classname="tests", name=_legal(test))
         ElementTree.SubElement(case, "failure", message="failed").text = _legal(text)
     if not report.complete:
         case = ElementTree.SubElement(suite, "testcase", classname="run", name="complete")
@@ -31,7 +34,7 @@ def to_junit(report: Report) -> str:
 
 
 def _case(suite: ElementTree.Element, verdict: Verdict, text: str) -> None:
-    place = f"{verdict.cache}={verdict.connect}"
+    place = _legal(f"{verdict.cache}={verdict.connect}")
     case = ElementTree.SubElement(suite, "testcase", classname=place, name=verdict.law)
     if verdict.verdict in (NOT_EXERCISED, SKIP):
         ElementTree.SubElement(case, "skipped", message=verdict.verdict)
@@ -42,4 +45,4 @@ def _case(suite: ElementTree.Element, verdict: Verdict, text: str) -> None:
 
 def _legal(text: str) -> str:
     """The text without characters that XML 1.0 has no place for."""
-    return "".join(c if c in "\t\n" or ord(c) >= 32 else "�" for c in text)
+    return ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", text)

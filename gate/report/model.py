@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any
+from dataclasses import asdict, dataclass, field, is_dataclass
+from typing import Any, get_args, get_origin, get_type_hints
 
 from gate.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS
 from reference.errors import InputError
+from replay.lines import open_regular
 
 FORMAT = "cachegate-report 1"
 PASS, FAIL, NOT_EXERCISED, SKIP = "pass", "fail", "not exercised", "skip"
-MAX_REPORT_BYTES = 1 << 28
+MAX_REPORT_BYTES = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,7 @@ class Judged:
     cache: str
     level: int
     rules: dict[str, str]
-    capabilities: list[str]
+    offers: list[str]
     programs: int
     deviations: list[str]
 
@@ -133,16 +132,14 @@ def verdicts_of(
                 continue
             key = (one.cache, one.connect, law.id)
             count = checks.get(key, 0)
-            blind = SKIP if law.level > one.level or not _has(one, law.needs) else NOT_EXERCISED
+            blind = (
+                SKIP
+                if law.level > one.level or (law.needs and law.needs not in one.offers)
+                else NOT_EXERCISED
+            )
             what = failed.get(key) or (PASS if count else blind)
             verdicts.append(Verdict(one.cache, one.connect, law.id, what, count))
     return verdicts
-
-
-def _has(tested: Judged, needed: str) -> bool:
-    """Does an implementation have a capability, or follow a rule as `budget=cycles`?"""
-    name, _, value = needed.partition("=")
-    return tested.rules.get(name) == value if value else not name or name in tested.capabilities
 
 
 def to_json(report: Report) -> str:
@@ -156,13 +153,17 @@ def from_file(path: str) -> Report:
     Raises:
         InputError: it cannot be read, or is no report.
     """
+    with open_regular(path) as file:
+        text = file.read(MAX_REPORT_BYTES + 1)
+    if len(text) > MAX_REPORT_BYTES:
+        raise InputError(
+            "too long for a report", source=path, expected=f"at most {MAX_REPORT_BYTES >> 20} MiB"
+        )
     try:
-        if os.path.getsize(path) > MAX_REPORT_BYTES:  # noqa: PTH202 - one call, no open file
-            raise InputError("too long for a report", source=path)
-        data: Any = json.loads(Path(path).read_text(encoding="utf-8"))
+        data: Any = json.loads(text)
         if data.pop("format") != FORMAT:
             raise InputError("another version of report", source=path, expected=FORMAT)
-        return Report(
+        report = Report(
             **data
             | {
                 "implementations": [Judged(**one) for one in data["implementations"]],
@@ -171,9 +172,21 @@ def from_file(path: str) -> Report:
                 "golden": [Golden(**one) for one in data["golden"]],
             }
         )
-    except OSError as error:
-        raise InputError(f"cannot read it: {error.strerror}", source=path) from None
+        if not _fits(report, Report):
+            raise TypeError
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise InputError(
             "not a report of cachegate", source=path, expected="what --report FILE.json wrote"
         ) from None
+    return report
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Is a value read from JSON what an annotation of this file promises, all the way down?"""
+    kind, inner = get_origin(hint) or hint, get_args(hint)
+    if not isinstance(value, kind):
+        return False
+    if is_dataclass(kind):
+        return all(_fits(getattr(value, name), h) for name, h in get_type_hints(kind).items())
+    values = value.values() if kind is dict else value if kind is list else ()
+    return all(_fits(one, inner[-1]) for one in values)

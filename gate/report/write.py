@@ -7,11 +7,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from gate.golden.whole_files import replace_files
 from gate.report.html import Curves, to_html
 from gate.report.junit import to_junit
 from gate.report.markdown import to_markdown
 from gate.report.model import Report, to_json
-from reference.errors import InputError
+from reference.errors import InputError, printable
 from reference.sizing import token_demand_bytes
 from replay.curve import Curve
 from replay.lookups import lookups_of, shape_of
@@ -30,22 +31,38 @@ MAX_POINTS = 400
 
 
 def check_names(names: list[str]) -> None:
-    """Raises InputError for a file name whose ending names no form."""
+    """Can reports be written under these names? Asked before the run that they are to tell.
+
+    Raises:
+        InputError: an ending names no form, or a folder cannot be written in.
+    """
     for name in names:
         if Path(name).suffix not in FORMS:
             raise InputError(
-                f"no report is written as {name}", source="--report", expected=", ".join(FORMS)
+                f"no report is written as {printable(name)}",
+                source="--report",
+                expected=", ".join(FORMS),
             )
+        folder = Path(name).parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError as fault:
+            problem = f"cannot write in {printable(str(folder))}: {fault.strerror}"
+            raise InputError(problem, source="--report") from None
 
 
 def write_report(report: Report, name: str) -> None:
-    """Write the file whole or not at all."""
+    """Write the file whole or not at all.
+
+    Raises:
+        InputError: it cannot be written.
+    """
     target = Path(name)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, made = tempfile.mkstemp(dir=target.parent, prefix=".report-")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(FORMS[target.suffix](report))
-    Path(made).replace(target)
+    # A connect string may hold bytes that are no UTF-8; Python keeps them as what UTF-8 cannot write.
+    text = FORMS[target.suffix](report).encode("utf-8", "backslashreplace").decode()
+    replace_files({target: text})
 
 
 def trace_files() -> list[Path]:
