@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAW_TESTS = "properties/test_laws.py"
 PASSED, FAILED, UNUSABLE, NOTHING_JUDGED = 0, 1, 2, 3
 PYTEST_USAGE = 4
-GRACE_S, LAST_GRACE_S = 10.0, 0.5
+GRACE_S, LAST_GRACE_S = 3.0, 0.5
 """How long interrupted tests may take to end, and what they leave running after them."""
 SECONDS_TO_END = 20
 
@@ -109,23 +109,26 @@ def _pytest(args: argparse.Namespace, report_file: Path, log_file: Path) -> int:
     if watched:
         print("running …", end="", file=sys.stderr, flush=True)
     with log_file.open("w") as log:
-        code = _waited(subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT))
+        started = subprocess.Popen(
+            command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        code = _waited(started)
     if watched:
         print("\r\033[K", end="", file=sys.stderr)
     return code
 
 
 def _waited(child: subprocess.Popen[bytes]) -> int:
-    """The exit code of pytest; when this process is told to end, pytest ends its workers and drivers first."""
+    """The exit code of pytest. When this process is told to end, pytest, its workers and their drivers end first."""
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         return child.wait()
     except BaseException:
-        child.send_signal(signal.SIGINT)
+        os.killpg(child.pid, signal.SIGTERM)
         try:
             child.wait(SECONDS_TO_END)
         except subprocess.TimeoutExpired:
-            child.kill()
+            os.killpg(child.pid, signal.SIGKILL)
         raise
 
 
