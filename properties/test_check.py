@@ -5,6 +5,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +23,7 @@ from gate.judge import laws_of
 from gate.report.model import Failure, Report, Verdict
 from reference.laws import EXPERT
 
+ROOT = Path(__file__).resolve().parent.parent
 OFF_BY_ONE = "python:properties.seeded_cache:OffByOne"
 NOTHING = Report({}, [], [], [], [], {}, {}, {}, True)
 PASSED = replace(NOTHING, tests={"properties": {"passed": 1}})
@@ -125,3 +131,43 @@ def test_a_broken_cache_fails(
     assert {str(file) for file in files} == {line.split()[3] for line in replays}
     assert main(["replay", str(files[0]), "--on", OFF_BY_ONE]) == 1
     assert "FAIL" in capsys.readouterr().out
+
+
+HANGING = """
+import os, pathlib, sys, time
+print("cachegate 1 row-cache hang 1 level=0 columns=lookups,hits,misses", flush=True)
+pathlib.Path(sys.argv[1], str(os.getpid())).touch()
+for line in sys.stdin:
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_gate_leaves_no_process(
+    number: signal.Signals, tmp_path: Path, more_than_quick: None
+) -> None:
+    """Told to end while drivers hang in two workers, it ends them all, and says so by its exit code."""
+    (tmp_path / "driver.py").write_text(HANGING)
+    started = tmp_path / "started"
+    started.mkdir()
+    connect = f"cmd:{sys.executable} {tmp_path / 'driver.py'} {started}"
+    command = [sys.executable, "-m", "gate.cli", "check", "--row-cache", connect, "-n", "2"]
+    gate = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while len(list(started.iterdir())) < 3 and time.monotonic() < until:
+        time.sleep(0.1)  # one driver of the check itself, then one in each worker
+    gate.send_signal(number)
+    assert gate.wait(60) == 128 + number
+    until = time.monotonic() + 30
+    alive = [int(file.name) for file in started.iterdir()]
+    while (alive := [pid for pid in alive if _runs(pid)]) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert alive == []
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

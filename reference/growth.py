@@ -17,6 +17,7 @@ Nothing here knows on which platform it runs, and neither k nor the drop thresho
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import sqrt
 
 from reference.growth_decisions import Decisions
 from reference.growth_events import (
@@ -31,6 +32,7 @@ from reference.growth_events import (
     Sampled,
     Turn,
 )
+from reference.growth_gain import gain_share
 from reference.sizing import ModelShape, legal_budgets, token_demand_bytes, total_expert_bytes
 
 UP, NONE, DOWN = 1, 0, -1
@@ -188,7 +190,7 @@ class Growth:
         known, saved = self.known, -self._change(cost)
         known.trial = NONE
         known.judged.add(self.cycles + 1)
-        if saved <= self._gain_ms(self.cycles + 1):
+        if saved <= self._gain_ms(self.cycles + 1) > 0:
             known.calm = known.before
             self.cycles += 1
             return "taken back: saved less than it gained"
@@ -277,7 +279,7 @@ class Growth:
     def _beyond_noise(self, before: Cost, after: Cost) -> float:
         change = after.ms - before.ms
         tokens = min(before.tokens, after.tokens)
-        noise = self.decisions.noise_share * before.ms / tokens**0.5
+        noise = self.decisions.noise_share * before.ms / sqrt(tokens)
         return 0.0 if abs(change) <= noise else change
 
     def _note_bandwidth(self, turn: Turn) -> None:
@@ -302,18 +304,3 @@ class Growth:
     def budget_bytes(self) -> int:
         """The budget in force."""
         return self.cycles * self.cycle_bytes
-
-
-def gain_share(sample: Sample, cycle: int, *, hull: bool) -> float:
-    """How much the share of hits rises with the `cycle`-th cycle.
-
-    With `hull`, on the least concave majorant of the curve: the smallest over all starts below `cycle` of the
-    steepest line from there to any budget from `cycle` on.
-    """
-    if not hull:
-        return sample.share(cycle) - sample.share(cycle - 1)
-    shares = [sample.share(at) for at in range(len(sample.hits))]
-    return min(
-        max((shares[end] - shares[start]) / (end - start) for end in range(cycle, len(shares)))
-        for start in range(cycle)
-    )

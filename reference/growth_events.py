@@ -9,8 +9,11 @@ Source of the quantities: BigMoeOnEdge#103; how the engine records them: Helldez
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
+
+from reference.sizing import ModelShape
 
 IN_GENERATION = "in-generation"
 NO_GENERATION = "no-generation"
@@ -110,7 +113,7 @@ class Reply:
 
 
 class Sizing(Protocol):
-    """A sizing rule under judgement; it is made with the model's shape, the drop fraction and the platform's name."""
+    """A sizing rule under judgement."""
 
     def opened(self) -> Reply:
         """What is in force before the first event."""
@@ -119,8 +122,8 @@ class Sizing(Protocol):
         """Take one event; what is in force from then on."""
 
 
-class MakeSizing(Protocol):
-    """Makes the rule for one session. The platform's name is for reports: no decision may depend on it."""
+MakeSizing = Callable[[ModelShape, float, str], Sizing]
+"""Makes the rule for one session, from the model's shape, the drop fraction and the platform's name.
 
-    def __call__(self, shape: object, drop_fraction: float, platform: str) -> Sizing:
-        """The rule, before its first event."""
+The name is for reports: no decision may depend on it.
+"""

@@ -6,6 +6,7 @@ CSV in one campaign and a list of device figures in another.
 
 from __future__ import annotations
 
+import stat
 from enum import Enum
 from pathlib import Path
 from typing import NamedTuple
@@ -58,6 +59,8 @@ def classify(path: Path) -> Artefact:
     Raises:
         InputError: a CSV or `.metrics` file that cannot be read as text (see replay/lines.py).
     """
+    if not _is_regular(path):
+        return Artefact(Kind.OTHER, "not a regular file: a broken link, a pipe or a device")
     if path.name.endswith(ROUTE_SUFFIX):
         return Artefact(Kind.ROUTE)
     if path.suffix in STDOUT_SUFFIXES:
@@ -67,6 +70,13 @@ def classify(path: Path) -> Artefact:
     if path.suffix in (".csv", ".metrics"):
         return _by_first_lines(path)
     return Artefact(Kind.OTHER, f"no law reads {path.suffix or 'files without suffix'}")
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
 
 
 def _by_first_lines(path: Path) -> Artefact:

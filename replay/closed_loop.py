@@ -6,12 +6,12 @@ cache, the rule is told the sample and what the device measured, and answers the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from reference.growth_events import Begun, Ended, Event, KSet, Reply, Sample, Sampled, Sizing, Turn
-from reference.growth_laws import History
+from reference.growth_history import History
 from reference.sizing import ModelShape
 from replay.scheduled_lru import Played
 
@@ -93,6 +93,7 @@ def run_closed_loop(
     workload: Workload,
     measure: Measure,
     shape: ModelShape,
+    *,
     drop_fraction: float = 0.0,
     k_at: Mapping[int, int] = NO_CHANGES,
     careless: bool = False,
@@ -117,32 +118,43 @@ def run_closed_loop(
         exchanges.append((event, reply))
         return reply
 
-    turns = tuple(_turns(workload, measure, opened, tell, k_at, careless))
+    user = _User(tell, k_at, careless)
+    turns = tuple(_turns(workload, measure, opened, user))
     return Session(turns, History(shape, drop_fraction, opened, tuple(exchanges)))
 
 
 def _turns(
     workload: Workload,
     measure: Measure,
-    opened: Reply,
-    tell: Callable[[Event], Reply],
-    k_at: Mapping[int, int],
-    careless: bool,
+    in_force: Reply,
+    user: _User,
 ) -> Iterator[LoopTurn]:
-    in_force = opened
+    tell = user.tell
     for number in range(workload.turn_count):
-        if number in k_at:
-            in_force = tell(KSet(k_at[number]))
+        if number in user.k_at:
+            in_force = tell(KSet(user.k_at[number]))
         tell(Begun())
-        for event in (Begun(), KSet(in_force.k + 1)) if careless else ():
-            tell(event)
+        user.meddle(Begun(), KSet(in_force.k + 1))
         done = workload.play(number, in_force.budget_bytes)
         sample = workload.sample(number)
         if sample is not None:
             tell(Sampled(sample))
-        measured = measure(done.work)
-        in_force = tell(Ended(measured))
-        if careless:
-            tell(Ended(measured))
-        yield LoopTurn(done, measured, in_force.why)
+        turn = measure(done.work)
+        in_force = tell(Ended(turn))
+        user.meddle(Ended(turn))
+        yield LoopTurn(done, turn, in_force.why)
 
+
+@dataclass(frozen=True, slots=True)
+class _User:
+    """Who runs the session: how the rule is told, when k is set, and whether also what is out of place is said."""
+
+    tell: Callable[[Event], Reply]
+    k_at: Mapping[int, int]
+    careless: bool
+
+    def meddle(self, *events: Event) -> None:
+        """Say what is out of place."""
+        if self.careless:
+            for event in events:
+                self.tell(event)

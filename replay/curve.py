@@ -89,6 +89,7 @@ class _Stack:
 
     def add_to(self, tallies: list[Tally], budget_bytes: int) -> None:
         """Add what this stack counts at `budget_bytes` to the tallies of the segments."""
+        budget_bytes = min(budget_bytes, NEVER - 1)
         before = 0
         for tally, segment, residents in zip(tallies, self.segments, self.residents, strict=True):
             hits = bisect_right(segment.theta, budget_bytes)

@@ -22,6 +22,9 @@ BLOCK_BYTES = 1 << 18
 LINE_LIMIT_BYTES = 1 << 20
 """The longest line of a text artefact; the engine's own lines stay below 2 KiB."""
 
+MAX_COLUMNS = 1 << 10
+"""Most columns of a table; the engine's widest has 29."""
+
 UTF8_BOM = b"\xef\xbb\xbf"
 
 COMPRESSED = {
@@ -34,6 +37,7 @@ COMPRESSED = {
 """First bytes of the compressed formats that traces are shipped in, and their names."""
 
 KEY_VALUE = re.compile(r"([A-Za-z_][\w/]*)=(\S*)")
+"""A pair, to be matched with one word: searched for in a long line it would cost the line's square."""
 
 AFTER_MODEL = frozenset(
     ("arch", "n_layer", "n_expert", "n_expert_used", "threads", "n_ctx", "n_ubatch", "chatml")
@@ -47,16 +51,12 @@ def open_regular(path: str | Path) -> BinaryIO:
     Raises:
         InputError: missing, unreadable, a directory, a pipe or device, empty, or compressed.
     """
+    check_regular(path)
     source = str(path)
     try:
-        mode = Path(path).stat().st_mode
-        if not stat.S_ISREG(mode):
-            what = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
-            raise InputError(f"is {what}", source=source, expected="a recorded file")
         stream = Path(path).open("rb")  # noqa: SIM115 - the caller closes it
-    except (OSError, ValueError) as fault:
-        reason = os.strerror(fault.errno) if isinstance(fault, OSError) and fault.errno else fault
-        raise InputError(f"cannot be read: {reason}", source=source) from None
+    except OSError as fault:
+        raise _unreadable(source, fault) from None
     try:
         _refuse_by_first_bytes(stream.read(8), source)
     except InputError:
@@ -64,6 +64,26 @@ def open_regular(path: str | Path) -> BinaryIO:
         raise
     stream.seek(0)
     return stream
+
+
+def check_regular(path: str | Path) -> None:
+    """Refuse what is no regular file: opening a pipe may never end, and a device has no end.
+
+    Raises:
+        InputError: missing, a directory, a pipe or a device.
+    """
+    try:
+        mode = Path(path).stat().st_mode
+    except (OSError, ValueError) as fault:
+        raise _unreadable(str(path), fault) from None
+    if not stat.S_ISREG(mode):
+        what = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
+        raise InputError(f"is {what}", source=str(path), expected="a recorded file")
+
+
+def _unreadable(source: str, fault: Exception) -> InputError:
+    reason = os.strerror(fault.errno) if isinstance(fault, OSError) and fault.errno else fault
+    return InputError(f"cannot be read: {reason}", source=source)
 
 
 def _refuse_by_first_bytes(first: bytes, source: str) -> None:
@@ -182,22 +202,28 @@ def preamble_pairs(comment: str) -> dict[str, str]:
     """
     words = comment.lstrip("# ").split(" ")
     if not words[0].startswith("model="):
-        return _pairs(words)
-    end = next((i for i in range(1, len(words)) if _is_tail(words[i:])), len(words))
+        return pairs_of(words)
+    end = _tail_of(words)
     model = " ".join(words[:end]).removeprefix("model=").rstrip()
-    return {"model": model, **_pairs(words[end:])}
+    return {"model": model, **pairs_of(words[end:])}
 
 
-def _is_tail(words: list[str]) -> bool:
-    """Do the words begin with a key written behind `model=`, and hold only distinct pairs?"""
-    matches = [KEY_VALUE.fullmatch(word) for word in words if word]
-    if not matches or not words[0] or matches[0] is None or matches[0][1] not in AFTER_MODEL:
-        return False
-    keys = [match[1] for match in matches if match]
-    return len(keys) == len(matches) == len(set(keys))
+def _tail_of(words: list[str]) -> int:
+    """Where the distinct pairs begin that end the line, the first of a key written behind `model=`."""
+    tail, keys = len(words), set[str]()
+    for at in range(len(words) - 1, 0, -1):
+        if not words[at]:
+            continue
+        match = KEY_VALUE.fullmatch(words[at])
+        if match is None or match[1] in keys:
+            break
+        keys.add(match[1])
+        tail = at if match[1] in AFTER_MODEL else tail
+    return tail
 
 
-def _pairs(words: list[str]) -> dict[str, str]:
+def pairs_of(words: list[str]) -> dict[str, str]:
+    """The `key=value` pairs among some words."""
     return {match[1]: match[2] for word in words if (match := KEY_VALUE.fullmatch(word))}
 
 
@@ -205,9 +231,16 @@ def header_columns(header: str, required: frozenset[str], source: str, line: int
     """The column names of a CSV header; columns are read by name, unknown ones are kept.
 
     Raises:
-        InputError: a required column is missing, or a name stands twice.
+        InputError: a required column is missing, a name stands twice, or there are over MAX_COLUMNS.
     """
-    names = header.split(",")
+    names = header.split(",", MAX_COLUMNS)
+    if len(names) > MAX_COLUMNS:
+        raise InputError(
+            f"more than {MAX_COLUMNS} columns",
+            source=source,
+            line=line,
+            expected=f"a header line that names {', '.join(sorted(required))}",
+        )
     missing = sorted(required - set(names))
     if missing:
         raise InputError(
@@ -218,5 +251,10 @@ def header_columns(header: str, required: frozenset[str], source: str, line: int
         )
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InputError(f"column {', '.join(twice)} stands twice", source=source, line=line)
+        raise InputError(
+            f"column {printable(', '.join(twice))} stands twice",
+            source=source,
+            line=line,
+            expected="each column once",
+        )
     return names

@@ -12,6 +12,9 @@ from reference.errors import InputError
 from reference.sizing import ModelShape
 from replay.traces import DECODE, RouteTrace
 
+MOST_BYTES = (1 << 64) - 1
+"""All experts together have fewer bytes, so that NEVER (replay/thresholds.py) is above every threshold."""
+
 
 @dataclass(frozen=True, slots=True)
 class Segment:
@@ -65,7 +68,8 @@ def lookups_of(trace: RouteTrace) -> Lookups:
     """The lookups of all turns of a trace, in file order.
 
     Raises:
-        InputError: the batches of a prefill cannot be told apart, so their lookups are unknown.
+        InputError: the batches of a prefill cannot be told apart, so their lookups are unknown; or the experts have
+            MOST_BYTES or more together.
     """
     for turn, known in trace.prefill_boundaries_known.items():
         if not known:
@@ -89,6 +93,12 @@ def lookups_of(trace: RouteTrace) -> Lookups:
     found.layer = [batch.layer for batch in trace.batches]
     found.key_layer = [key // stride for key in index]
     found.key_bytes = [trace.entry_bytes[layer] for layer in found.key_layer]
+    if sum(found.key_bytes) >= MOST_BYTES:
+        raise InputError(
+            f"its experts have {sum(found.key_bytes)} bytes together",
+            source=trace.source,
+            expected=f"less than {MOST_BYTES} bytes",
+        )
     found.segments = _segments(trace)
     found.slices = len(trace.moe_layers)
     return found

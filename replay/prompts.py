@@ -27,9 +27,7 @@ def token_by_token(batches: Iterable[Batch], k: int) -> list[Batch]:
     graph: list[Batch] = []
     for batch in batches:
         if graph and (
-            batch.phase == DECODE
-            or batch.turn != graph[-1].turn
-            or batch.layer <= graph[-1].layer
+            batch.phase == DECODE or batch.turn != graph[-1].turn or batch.layer <= graph[-1].layer
         ):
             apart += _steps(graph, k)
             graph = []

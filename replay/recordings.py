@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from reference.errors import InputError, printable
-from replay.lines import KEY_VALUE, header_columns, preamble_pairs, read_lines
+from replay.lines import header_columns, pairs_of, preamble_pairs, read_lines
 
 METRIC_COLUMNS = frozenset(("step", "steps", "wall_ms", "io_ms", "compute_ms", "read_bytes"))
 
@@ -29,7 +29,8 @@ REAL_COLUMNS = METRIC_COLUMNS - INTEGER_COLUMNS | frozenset(
 )
 
 INTEGER = re.compile(r"\d{1,18}", re.ASCII)
-REAL = re.compile(r"-?\d{1,18}(\.\d{1,18})?(e[-+]\d{1,3})?", re.ASCII)
+REAL = re.compile(r"-?\d{1,18}(\.\d{1,18})?(e[-+]\d{1,2})?", re.ASCII)
+"""With two digits of exponent, so that no reader meets a number that a float cannot hold."""
 NOT_A_NUMBER = frozenset(("nan", "-nan", "inf", "-inf"))
 
 
@@ -179,7 +180,7 @@ class _Reader:
         return self.open
 
     def _take_summary(self, line: int, text: str) -> None:
-        pairs = {match[1]: match[2] for match in KEY_VALUE.finditer(text)}
+        pairs = pairs_of(text.split())
         if not self.file.columns or not pairs:
             self._fault("a summary without header or pairs", line, "rows, then `# summary k=v ...`")
         if self.open is None:

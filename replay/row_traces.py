@@ -28,6 +28,10 @@ from replay.lines import open_regular, read_lines
 
 PART_IDS = 1 << 20
 """Ids read at a time; a longer gather is read whole."""
+MAX_GATHER_ROWS = 1 << 24
+"""Most ids of one gather. A prompt of 100,000 tokens asks for an eighth of it in one step."""
+LISTS_AT_A_TIME = 1 << 8
+"""Gathers taken at once from a Parquet column of lists."""
 GATHER_LINE_BYTES = 1 << 24
 """The longest line of a text trace: at least 800,000 ids in one gather."""
 EXPECTED = "integers from 0 to 2^64-1"
@@ -43,7 +47,7 @@ def read_row_trace(path: str, gather_rows: int) -> Iterator[Gathers]:
     Raises:
         InputError: unreadable, malformed, or an id that is none; with line, or number of the id.
     """
-    ending = Path(path).suffix
+    ending = Path(path).suffix.lower()
     if ending == ".npy":
         yield from _read_npy(path, gather_rows)
     elif ending == ".parquet":
@@ -106,7 +110,8 @@ def _read_npy(path: str, gather_rows: int) -> Iterator[Gathers]:
     open_regular(path).close()
     try:
         # Mapped to learn its shape; the items are then read, so that no page of it stays mapped.
-        trace = np.load(path, mmap_mode="r", allow_pickle=False)
+        with np.errstate(all="ignore"):
+            trace = np.load(path, mmap_mode="r", allow_pickle=False)
         offset = trace.offset
     except Exception as fault:  # a damaged header may raise anything
         raise _malformed(path, fault) from None
@@ -115,13 +120,24 @@ def _read_npy(path: str, gather_rows: int) -> Iterator[Gathers]:
             f"holds an array of shape {trace.shape}",
             source=path,
             expected="one or two dimensions, C order",
+            cure="numpy.save of numpy.ascontiguousarray(ids), a line a gather",
         )
     width = trace.shape[1] if trace.ndim == 2 else gather_rows
+    _check_gather(width, path)
     step = max(PART_IDS // max(width, 1), 1) * width
     for start in range(0, trace.size, step or 1):
         count = min(step, trace.size - start)
         items = np.fromfile(path, trace.dtype, count, offset=offset + start * trace.itemsize)
         yield _even(as_ids(items, path, start), width)
+
+
+def _check_gather(rows: int, path: str) -> None:
+    if rows > MAX_GATHER_ROWS:
+        raise InputError(
+            f"holds a gather of {rows} rows",
+            source=path,
+            expected=f"at most {MAX_GATHER_ROWS} rows in one gather",
+        )
 
 
 def as_ids(items: Any, source: str, first: int) -> U64:
@@ -149,8 +165,7 @@ def as_ids(items: Any, source: str, first: int) -> U64:
 def _read_parquet(path: str, gather_rows: int) -> Iterator[Gathers]:
     open_regular(path).close()
     try:
-        pyarrow = import_module("pyarrow")  # optional, and slow to import
-        parquet = import_module("pyarrow.parquet")
+        parquet = import_module("pyarrow.parquet")  # optional, and slow to import
     except ImportError:
         raise InputError(
             "reading Parquet needs pyarrow", source=path, cure="pip install 'cachegate[parquet]'"
@@ -158,7 +173,9 @@ def _read_parquet(path: str, gather_rows: int) -> Iterator[Gathers]:
     try:
         with parquet.ParquetFile(path) as table:
             yield from _parquet_gathers(table, path, gather_rows)
-    except (pyarrow.ArrowException, OSError) as fault:
+    except InputError:
+        raise
+    except Exception as fault:  # a damaged file may raise anything
         raise _malformed(path, fault) from None
 
 
@@ -197,12 +214,14 @@ def _without_nulls(column: Any, name: str, path: str) -> Any:
 
 def _list_gathers(table: Any, name: str, path: str) -> Iterator[U64]:
     first = 0
-    for batch in table.iter_batches(1 << 12, columns=[name]):
+    for batch in table.iter_batches(LISTS_AT_A_TIME, columns=[name]):
         column = batch.column(name)
         if column.null_count:
             raise InputError(f"column {name} has empty cells", source=path, expected=EXPECTED)
+        lengths = column.value_lengths().to_numpy()
+        _check_gather(int(lengths.max(initial=0)), path)
         ids = as_ids(_without_nulls(column.flatten(), name, path), path, first)
-        yield from np.split(ids, np.cumsum(column.value_lengths().to_numpy())[:-1])
+        yield from np.split(ids, np.cumsum(lengths)[:-1])
         first += len(ids)
 
 
@@ -217,6 +236,7 @@ def _divided_gathers(table: Any, path: str) -> Iterator[U64]:
                 open_gather = run
             else:
                 open_gather = np.concatenate((open_gather, run))
+                _check_gather(len(open_gather), path)
             number = gathers[at] if len(run) else number
     if number is not None:
         yield open_gather

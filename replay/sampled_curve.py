@@ -1,8 +1,8 @@
 """What does a sizing rule learn from the routing: how many lookups would have hit at each legal budget?
 
-Two samples are possible after each turn: `prefill`, the turn's prompt alone on a cold cache, its tokens replayed one by
-one, as BigMoeOnEdge#103 proposes; and `seen`, everything routed so far. A turn without a prompt leaves the sample of the
-one before.
+Two samples are possible after each turn: `prefill`, the turn's prompt alone on a cold cache, its tokens replayed one
+by one, as BigMoeOnEdge#103 proposes; and `seen`, everything routed so far. A turn without a prompt leaves the sample of
+the one before.
 """
 
 from __future__ import annotations
@@ -25,12 +25,7 @@ SAMPLES = (PREFILL, SEEN)
 
 def sample_of(theta: Sequence[int], legal: range) -> Sample:
     """The sample of lookups whose thresholds are known; see replay/thresholds.py."""
-    return Sample(len(theta), cumulative_hits(theta, legal))
-
-
-def cumulative_hits(theta: Sequence[int], legal: range) -> tuple[int, ...]:
-    """How many of these lookups hit at each legal budget."""
-    return tuple(accumulate(hits_by_cycles(theta, legal)))
+    return Sample(len(theta), tuple(accumulate(hits_by_cycles(theta, legal))))
 
 
 def hits_by_cycles(theta: Sequence[int], legal: range) -> list[int]:

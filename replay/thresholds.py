@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from replay.lookups import Lookups
 
 NEVER = (1 << 64) - 1
-"""Threshold of a first touch: no budget is that large."""
+"""Threshold of a first touch. Every other one is less (replay/lookups.py): compare with at most NEVER - 1."""
 
 KERNEL_FROM = 200_000
 """Lookups from which starting the compiled engine pays."""

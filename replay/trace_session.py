@@ -104,7 +104,9 @@ class FixedBudgets:
         hits = bisect_right(theta, budget_bytes)
         read_bytes = bytes_up_to[-1] - bytes_up_to[hits]
         resident_bytes = self._held(number, budget_bytes)
-        return _done(span, number, budget_bytes, Played(len(theta), hits, read_bytes), resident_bytes)
+        return _done(
+            span, number, budget_bytes, Played(len(theta), hits, read_bytes), resident_bytes
+        )
 
     def _held(self, number: int, budget_bytes: int) -> int:
         """What is resident after a turn: the last batch, and before it all that still fits."""
@@ -122,5 +124,3 @@ def _done(
         turn, span.tokens, span.first_token, decode.read_bytes, resident_bytes, budget_bytes > 0
     )
     return TurnDone(budget_bytes, decode, work)
-
-

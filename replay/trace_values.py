@@ -15,6 +15,7 @@ MAX_LAYERS = 1 << 16
 MAX_EXPERTS = 1 << 20
 MAX_USED = 1 << 10
 MAX_NUMBER = 10**15
+MAX_SKIPPED_LINES = 1 << 20
 """Bounds of what a trace may claim: beyond them it is damaged, and refused before it costs much."""
 
 
@@ -86,6 +87,10 @@ class RouteTrace:
     def moe_layers(self) -> list[int]:
         """The layers with experts, ascending."""
         return sorted(self.entry_bytes)
+
+    def experts_of(self, batch: Batch) -> list[int]:
+        """The ids of a batch in routing order."""
+        return self.expert[batch.first_row : batch.first_row + batch.row_count]
 
     def line_of(self, row: int) -> int:
         """The 1-based line of the file that holds row `row`."""

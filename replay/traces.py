@@ -20,6 +20,7 @@ from replay.trace_values import (
     MAX_EXPERTS,
     MAX_LAYERS,
     MAX_NUMBER,
+    MAX_SKIPPED_LINES,
     MAX_USED,
     PREFILL,
     Batch,
@@ -90,8 +91,13 @@ class _Reader:
             ("n_expert", MAX_EXPERTS),
             ("n_expert_used", MAX_USED),
         ):
-            if name in pairs and not self._preamble_number(pairs[name], line, high):
+            if name not in pairs:
+                continue
+            if not self._preamble_number(pairs[name], line, high):
                 self._fault(f"{name}=0", line, "at least 1")
+            before = self.trace.preamble.get(name, pairs[name])
+            if before != pairs[name]:
+                self._fault(f"{name}={pairs[name]}, but {name}={before} above", line, "one value")
         self.trace.preamble.update(pairs)
 
     def _preamble_number(self, text: str, line: int, high: int) -> int:
@@ -124,6 +130,8 @@ class _Reader:
         if "#" in text or "" in rows:
             aside = [line + i for i, row in enumerate(rows) if not row or row.startswith("#")]
             self.trace.skipped_lines += aside
+            if len(self.trace.skipped_lines) > MAX_SKIPPED_LINES:
+                self._fault("too many comments and empty lines", aside[-1], "rows of a trace")
             rows = [row for row in rows if row and not row.startswith("#")]
         if not rows:
             return
