@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+import re
+from decimal import Decimal
 from fractions import Fraction
 
 from reference.errors import MIB, InputError, printable
 
 UNITS = {"": 1, "b": 1, "kib": 1 << 10, "mib": MIB, "gib": 1 << 30, "tib": 1 << 40}
 LARGEST = 1 << 63
+NUMBER = re.compile(r"\+?(\d+(\.\d*)?|\.\d+)(e[-+]?\d{1,3})?", re.ASCII | re.IGNORECASE)
+"""A decimal number as it is written; Python's own reading also takes `1_000`, `nan` and the digits of any script."""
+MOST_DIGITS = 100
+
+
+def decimal_of(text: str, option: str) -> Fraction:
+    """One number of 0 or more, exactly as written.
+
+    Raises:
+        InputError: it is no such number.
+    """
+    number = Decimal(text) if len(text) <= MOST_DIGITS and NUMBER.fullmatch(text) else None
+    if number is None or number > LARGEST or number.adjusted() < -30:
+        raise InputError(
+            f"'{printable(text)}' is not a number of 0 or more",
+            source=option,
+            expected="a decimal number, as in 0.5",
+        )
+    return Fraction(number)
 
 
 def decimal_list(text: str, option: str) -> list[Fraction]:
@@ -17,21 +37,7 @@ def decimal_list(text: str, option: str) -> list[Fraction]:
     Raises:
         InputError: an item is no such number.
     """
-    return [_decimal(item.strip(), option) for item in text.split(",")]
-
-
-def _decimal(text: str, option: str) -> Fraction:
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        number = Decimal("nan")
-    if not number.is_finite() or number < 0 or abs(number) > LARGEST or number.adjusted() < -30:
-        raise InputError(
-            f"'{printable(text)}' is not a number of 0 or more",
-            source=option,
-            expected="decimal numbers separated by commas, as in 0.5,1,2",
-        )
-    return Fraction(number)
+    return [decimal_of(item.strip(), option) for item in text.split(",")]
 
 
 def mib_list(text: str, option: str) -> list[int]:
@@ -39,8 +45,8 @@ def mib_list(text: str, option: str) -> list[int]:
     return [int(number * MIB) for number in decimal_list(text, option)]
 
 
-def size_bytes(text: str, option: str) -> int:
-    """A size with its unit: `1GiB`, `512MiB`, `4096`.
+def size_bytes(text: str, option: str, most_bytes: int = LARGEST) -> int:
+    """A size with its unit: `1GiB`, `512MiB`, `4096`; at most `most_bytes`.
 
     Raises:
         InputError: it is no size.
@@ -53,11 +59,18 @@ def size_bytes(text: str, option: str) -> int:
             source=option,
             expected="B, KiB, MiB, GiB or TiB, as in 1GiB",
         )
-    return int(_decimal(digits.strip(), option) * UNITS[unit])
+    size = int(decimal_of(digits.strip(), option) * UNITS[unit])
+    if size > most_bytes:
+        raise InputError(
+            f"'{printable(text)}' is too much",
+            source=option,
+            expected=f"at most {most_bytes // UNITS['gib']} GiB",
+        )
+    return size
 
 
 def choice_list(text: str, known: tuple[str, ...], option: str) -> list[str]:
-    """Comma-separated names, each one of `known`; `all` is every one.
+    """Comma-separated names, each one of `known` and each once; `all` is every one.
 
     Raises:
         InputError: a name is not known.
@@ -72,7 +85,7 @@ def choice_list(text: str, known: tuple[str, ...], option: str) -> list[str]:
                 source=option,
                 expected=", ".join((*known, "or all")),
             )
-    return names
+    return list(dict.fromkeys(names))
 
 
 def count_of(text: str, option: str, least: int, most: int) -> int:

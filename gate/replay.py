@@ -8,7 +8,7 @@ from pathlib import Path
 from gate.implementation import Failure, connect
 from gate.judge import Judge
 from gate.show import print_table
-from reference.errors import InputError
+from reference.errors import InputError, printable
 from reference.expert_config import ExpertConfig
 from reference.laws import EXPERT, ROW
 from reference.lockstep import differences
@@ -16,7 +16,9 @@ from reference.program import Answer, Outcome, Program
 from reference.program_header import format_header
 from reference.program_text import format_operation, parse
 from reference.run import run as run_reference
+from replay.lines import open_regular
 
+REFERENCE = "reference"
 MAX_PROGRAM_BYTES = 1 << 24
 MAX_SHOWN = 48
 
@@ -34,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the steps; exit code 1 when an implementation breaks a law or differs from the reference."""
     program = read_program(args.file)
     cache = EXPERT if isinstance(program.config, ExpertConfig) else ROW
-    outcomes = {"reference": run_reference(program)}
+    outcomes = {REFERENCE: run_reference(program)}
     verdicts: list[str] = []
     for text in args.on:
         implementation = connect(text, cache)
@@ -51,17 +53,16 @@ def run(args: argparse.Namespace) -> int:
             verdicts.append(f"{failure.verdict.upper()} on {text}: {failure.detail}")
         finally:
             implementation.close()
-    for line in format_header(program.config):
-        print(line)
-    differs = {
+    differs: dict[str, int | None] = {
         name: next((f.step for f in differences(program, outcome) if f), None)
         for name, outcome in outcomes.items()
+        if name != REFERENCE
     }
+    if args.html is not None:
+        _write_page(args.html, program, outcomes, differs)
+    for line in format_header(program.config):
+        print(line)
     _print_steps(program, outcomes, differs)
-    if args.html:
-        from gate.replay_page import to_page  # noqa: PLC0415 - only for those who ask
-
-        Path(args.html).write_text(to_page(program, outcomes, differs), encoding="utf-8")
     for line in verdicts:
         print(line)
     return 1 if verdicts else 0
@@ -73,11 +74,8 @@ def read_program(path: str) -> Program:
     Raises:
         InputError: it cannot be read, or is no program.
     """
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(MAX_PROGRAM_BYTES + 1)
-    except OSError as error:
-        raise InputError(f"cannot read it: {error.strerror}", source=path) from None
+    with open_regular(path) as file:
+        data = file.read(MAX_PROGRAM_BYTES + 1)
     if len(data) > MAX_PROGRAM_BYTES:
         raise InputError("too long for a program", source=path, expected="at most 16 MiB")
     try:
@@ -89,6 +87,18 @@ def read_program(path: str) -> Program:
         ) from None
 
 
+def _write_page(
+    file_name: str, program: Program, outcomes: dict[str, Outcome], differs: dict[str, int | None]
+) -> None:
+    from gate.replay_page import to_page  # noqa: PLC0415 - only for those who ask
+
+    try:
+        Path(file_name).write_text(to_page(program, outcomes, differs), encoding="utf-8")
+    except OSError as fault:
+        problem = f"cannot write {printable(file_name)}: {fault.strerror}"
+        raise InputError(problem, source="--html") from None
+
+
 def _print_steps(
     program: Program, outcomes: dict[str, Outcome], differs: dict[str, int | None]
 ) -> None:
@@ -97,8 +107,8 @@ def _print_steps(
         text = operation if isinstance(operation, str) else format_operation(operation)
         for name, outcome in outcomes.items():
             answer = (outcome.opened, *outcome.answers)[step]
-            mark = ">" if differs[name] == step else ""
-            label = text if name == "reference" else ""
+            mark = ">" if differs.get(name) == step else ""
+            label = text if name == REFERENCE else ""
             rows.append([mark, str(step) if label else "", _short(label), name, *_cells(answer)])
     headings = ["", "step", "operation", "on", "answer", "read", "resident, next victim first"]
     print_table(headings, rows)

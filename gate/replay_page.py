@@ -12,6 +12,8 @@ from reference.program_text import format_operation
 
 ROW, CELL, TEXT = 26, 46, 330
 MAX_STEPS = 400
+MAX_HELD = 200
+"""Residents that are drawn of a step, the next victims; what lies behind them is left out."""
 COLOURS = ("#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#9c755f", "#e15759")
 STYLE = """
 :root { color-scheme: light dark; }
@@ -48,7 +50,7 @@ def to_page(program: Program, outcomes: dict[str, Outcome], differs: dict[str, i
 
 def _drawing(program: Program, outcome: Outcome, mark: int | None) -> str:
     answers = (outcome.opened, *outcome.answers)[: MAX_STEPS + 1]
-    labels = ["(open)", *map(format_operation, program.operations)]
+    labels = ["(open)", *map(format_operation, program.operations[:MAX_STEPS])]
     widest = max((len(_held(answer)) for answer in answers), default=0)
     bars = TEXT + CELL * max(widest, 1) + 20
     names = _fill_names(program)
@@ -94,8 +96,9 @@ def _bar(step: int, filled: tuple[int, int], most: int, x: int) -> str:
 
 
 def _held(answer: Answer) -> Sequence[tuple[int, int]]:
-    """What is resident, in victim order where it is known."""
-    return answer.order if answer.order is not None else sorted(answer.resident or ())
+    """What is resident, in victim order where it is known, up to MAX_HELD."""
+    held = answer.order if answer.order is not None else sorted(answer.resident or ())
+    return held[:MAX_HELD]
 
 
 def _fill_names(program: Program) -> tuple[str, str]:

@@ -48,9 +48,9 @@ def curve_counts(curve: Curve, budget_bytes: int) -> list[Counts]:
 
 
 def interesting_budgets(random: Random, routed: Routing) -> Iterator[int]:
-    """Off, one byte, around a breakpoint, the cliff and a cycle, everything, and one anywhere."""
+    """Off, one byte, around a breakpoint, the cliff and a cycle, everything, more than 64 bits, and one anywhere."""
     total = total_expert_bytes(routed.shape)
-    yield from (0, 1, total, 2 * total)
+    yield from (0, 1, total, 2 * total, 1 << 70)
     around = (
         random.choice(Curve(routed.lookups(), random.choice(ONE_PASS)).breakpoints()),
         random.choice((cliff_bytes(routed.shape), token_demand_bytes(routed.shape))),

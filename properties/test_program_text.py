@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from random import Random
 
@@ -152,7 +153,7 @@ def test_an_operation_that_cannot_be_read_is_refused(
         ("expert-cache v1 entry_bytes=1 policy=belady", 1, "belady needs the future"),
         ("expert-cache v1 entry_bytes=1 zero_rule=maybe", 1, "shrink_to_zero is one of"),
         ("expert-cache v1 entry_bytes=1 drop_fraction=2", 1, "the drop fraction lies in"),
-        ("expert-cache v1 entry_bytes=1 drop_fraction=nan", 1, "the drop fraction lies in"),
+        ("expert-cache v1 entry_bytes=1 drop_fraction=nan", 31, "nan is not a number"),
         ("expert-cache v1 entry_bytes=1 drop_fraction=x", 31, "x is not a number"),
         ("expert-cache v1 entry_bytes=1 drop_in_prefill=1", 31, "1 is neither yes nor no"),
         ("row-cache v1 sets=1 admission=maybe", 21, "maybe is neither yes nor no"),
@@ -180,6 +181,9 @@ def test_a_text_without_a_program_is_refused(text: str) -> None:
 
 # Hostile texts
 
+MANY = "expert-cache v1 entry_bytes=1 experts=1000000 budget_bytes=1000000 budget_rule=bytes"
+IDS = " ".join(map(str, range(50_000)))
+
 
 @pytest.mark.parametrize(
     "text, problem",
@@ -188,13 +192,30 @@ def test_a_text_without_a_program_is_refused(text: str) -> None:
         (f"{HEADER}\n" + ("ask 0:" + " 1" * 30_000 + "\n") * 5, "the text is too long"),
         (f"{HEADER}\n" + "\n" * (MAX_LINES + 1), f"more than {MAX_LINES} lines"),
         (f"{HEADER}\n" + "repeat 65536 decode 0: 0 1 2 3\n" * 99, "too much work"),
+        (f"{MANY}\nbegin\nprefill 0: {IDS}\n" + "end\n" * 9_999, "too much work"),
+        (f"{MANY}\nbegin\nprefill 0: {IDS}\nrepeat 65536 decode 0: 1", "too much work"),
+        (f"{MANY} policy=lfu\nbegin\nprefill 0: {IDS}\nend\nbudget 1", "too much work"),
+        ("row-cache v1 sets=1 ways=65536\ngather " + IDS, "too much work"),
+        ("row-cache v1 sets=1099511627776 ways=65536\ngather " + IDS, "too much work"),
+        ("row-cache v1 sets=1 halve_every=1\nrepeat 65536 gather 1", "too much work"),
+        (f"row-cache v1 sets={'1,' * 255}1 sketch_width=67108864", "sketch cells of all tables"),
+        (
+            "row-cache v1 sets=1 sketch_width=1 sketch_rows=268435456",
+            "sketch_rows: expected at most",
+        ),
+        (f"row-cache v1 sets={'1,' * 999}1", "sets: expected 1 to 256 tables"),
+        (f"{HEADER} policy=\x1b[31m{'x' * 1_000_000}", r"unknown policy \\x1b\[31mx"),
         ("x" * 5_000_000, "unknown cache x"),
         ("\0" * 1_000_000, r"unknown cache \\x00"),
         (f"expert-cache v1 entry_bytes={'1,' * 1_000_000}1", "the list is too long"),
         (f"{HEADER}\nbudget {'9' * 1_000_000}", "is not a whole number"),
         (f"{HEADER}\ndecode 0: 0@{'9' * 1_000_000}", "is no expert"),
     ],
-    ids=["words", "texts", "lines", "repeats", "word", "nul", "layers", "digits", "weight"],
+    ids=[
+        *("words", "texts", "lines", "repeats", "answers", "residents", "victims", "ways", "sets"),
+        *("halvings", "sketches", "arrays", "tables", "policy"),
+        *("word", "nul", "layers", "digits", "weight"),
+    ],
 )
 def test_a_hostile_text_is_refused(text: str, problem: str) -> None:
     """Long lines, lists and numbers, many lines and repeats: refused by name, in a message that stays short."""
@@ -214,7 +235,7 @@ def test_what_is_not_hostile_is_carried_out() -> None:
     "data, problem",
     [
         (b"expert-cache v1\n\xff", ":2: a byte that is not ASCII"),
-        (b"\x1f\x8b\x08\0", ":1: a byte that is not ASCII"),
+        (b"\x1f\x8b\x08\0", ":1: is gzip data"),
         (b"#" * (1 << 24) + b"#", ": too long for a program"),
     ],
     ids=["bytes", "gzip", "long"],
@@ -231,13 +252,16 @@ def test_a_file_that_is_no_program_is_unusable(
     assert printed.err.startswith(f"cachegate: {file}{problem}")
 
 
-def test_a_folder_or_a_missing_file_is_unusable(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Exit code 2 and the system's reason."""
-    for path in (tmp_path, tmp_path / "none.prog"):
+def test_what_is_no_file_is_unusable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder, a missing file and a pipe that nobody writes to: exit code 2 and the reason, at once."""
+    os.mkfifo(tmp_path / "pipe.prog")
+    for path, reason in (
+        (tmp_path, "is a directory"),
+        (tmp_path / "none.prog", "cannot be read: No such file"),
+        (tmp_path / "pipe.prog", "is not a regular file"),
+    ):
         assert main(["replay", str(path)]) == 2
-        assert f"cachegate: {path}: cannot read it" in capsys.readouterr().err
+        assert capsys.readouterr().err.startswith(f"cachegate: {path}: {reason}")
 
 
 # Every operation answers

@@ -40,7 +40,7 @@ class InputError(Exception):
 
     def render(self) -> str:
         """The message as printed: `FILE:LINE:COLUMN: problem`, then what was expected and the cure."""
-        place = self.source
+        place = visible(self.source)
         if self.line is not None:
             place += f":{self.line}"
             if self.column is not None:
@@ -51,6 +51,13 @@ class InputError(Exception):
         if self.cure:
             lines.append(f"  cure: {self.cure}")
         return "\n".join(lines)
+
+
+def visible(text: str) -> str:
+    """`text` on one line, with an escape in place of every sign that would not show, or would steer a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def printable(text: str, limit: int = 60) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import MISSING, fields
 
 from reference.errors import printable
@@ -29,6 +30,9 @@ EXPERT_KEYS = (
 MAX_LAYERS = 1 << 12
 """Most layers of a program's model; real ones have less than a hundred."""
 
+MAX_MESSAGE = 200
+FRACTION = re.compile(r"\d{1,20}(\.\d{1,40})?(e-\d{1,3})?", re.ASCII)
+
 PLACED = ("injected_sets", "injected_columns")
 ROW_KEYS = tuple(field.name for field in fields(RowCacheConfig) if field.name not in PLACED)
 
@@ -51,7 +55,8 @@ def parse_header(lines: list[Line]) -> tuple[ExpertConfig | RowCacheConfig, list
         config = _row_config(values, placed) if kind == ROW_CACHE else _expert_config(values)
     except ValueError as error:
         first.next = 0  # it is about the settings together
-        raise first.fail(str(error), "a configuration that can be opened") from None
+        problem = printable(str(error), MAX_MESSAGE)
+        raise first.fail(problem, "a configuration that can be opened") from None
     return config, rest
 
 
@@ -107,11 +112,10 @@ class Value:
 
     def fraction(self) -> float:
         """One decimal number."""
-        try:
-            return float(self.text)
-        except ValueError:
+        if not FRACTION.fullmatch(self.text):
             self.line.next = self.after
-            raise self.line.fail(f"{printable(self.text)} is not a number", "0 to 1") from None
+            raise self.line.fail(f"{printable(self.text)} is not a number", "0 to 1")
+        return float(self.text)
 
     def flag(self) -> bool:
         """yes or no."""

@@ -8,7 +8,6 @@ was judged.
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 from collections import Counter
 from collections.abc import Iterator
@@ -21,7 +20,8 @@ from gate.audit.findings import FAIL, PASS, SKIP, UNKNOWN, WORST_FIRST, Finding
 from gate.audit.laws import LAW_IDS, judge_turn, sentence
 from gate.audit.runs import RecordedRun, collect
 from gate.audit.twins import judge_twins
-from gate.show import Progress, print_table
+from gate.show import Progress, print_json, print_table
+from reference.errors import visible
 
 PASSED, FAILED, NOTHING_JUDGED = 0, 1, 3
 
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     turns = audit([establish(recorded) for recorded in _counted(collection.runs)])
     told = outlived(_by_run(turns))
     if args.json:
-        print(json.dumps([turn.as_dict() for turn in turns], indent=1))
+        print_json(turn.as_dict() for turn in turns)
     else:
         _print_findings(turns)
         _print_summary(turns, collection.passed_over, told)
@@ -125,8 +125,10 @@ def _unexercised(turns: list[AuditedTurn]) -> list[str]:
 def _print_findings(turns: list[AuditedTurn]) -> None:
     """One row per run and law: the worst verdict of its turns."""
     rows = []
-    for path in dict.fromkeys(audited.facts.run.path for audited in turns):
-        mine = [audited for audited in turns if audited.facts.run.path == path]
+    by_run: dict[PurePath, list[AuditedTurn]] = {}
+    for audited in turns:
+        by_run.setdefault(audited.facts.run.path, []).append(audited)
+    for mine in by_run.values():
         for law in LAW_IDS:
             rows.append((mine[0].facts.run.name, law, *_over_turns(mine, law)))
     print_table(("run", "law", "verdict", "detail"), rows)
@@ -151,7 +153,7 @@ def _print_summary(
         [(law, *(str(counts[law, v]) for v in verdicts), sentence(law)) for law in LAW_IDS],
     )
     for reason, count in Counter(reason for _, reason in passed_over).items():
-        print(f"passed over: {reason} ({count})")
+        print(f"passed over: {visible(reason)} ({count})")
     if missing := _unexercised(turns):
         print(f"not exercised: {', '.join(missing)}")
     for audited in turns:
@@ -174,7 +176,8 @@ def _totals(counts: Counter[tuple[str, str]]) -> str:
 def _print_failure(audited: AuditedTurn, finding: Finding) -> None:
     run = audited.facts.run
     file = next(f for f in (run.metrics, run.trace) if f is not None).source
+    file = f"./{file}" if file.startswith("-") else file
     print(f"\nFAIL {finding.law}: {sentence(finding.law)}")
-    print(f"  run {run.name}, turn {audited.turn.number}")
-    print(f"  {finding.detail}")
+    print(f"  run {visible(run.name)}, turn {audited.turn.number}")
+    print(f"  {visible(finding.detail)}")
     print(f"  again: cachegate audit {shlex.quote(file)}")

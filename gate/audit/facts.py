@@ -19,7 +19,7 @@ from gate.audit.runs import RecordedRun
 from reference.errors import MIB
 from reference.sizing import ModelShape
 from replay.lookups import shape_of
-from replay.recordings import TurnRows, whole_number
+from replay.recordings import REAL, TurnRows, whole_number
 
 ALIGNMENT_BYTES = 8192
 """What a read of one projection under O_DIRECT may add at most: a 4096-byte window at both ends."""
@@ -156,10 +156,9 @@ class Facts:
 
 def printed_budget(text: str) -> Budget | None:
     """The budgets that print as `text` with one decimal in MiB; None if it is no such number."""
-    try:
-        mib = Fraction(text)
-    except (ValueError, ZeroDivisionError):
+    if not REAL.fullmatch(text) or text.startswith("-"):
         return None
+    mib = Fraction(text)
     if mib == 0:
         return Budget(0, 0, 0)
     half = Fraction(1, 20)

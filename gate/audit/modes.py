@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from gate.audit.runs import RecordedRun
+from reference.errors import printable
+from replay.stdout import Request
 
 MODES = {
     "load_all": ("0", "load-all"),
@@ -30,7 +32,7 @@ def unmodelled(run: RecordedRun) -> str:
     for key, (covered, name) in MODES.items():
         value = run.preamble.get(key, covered)
         if value != covered:
-            return f"{name}: {key}={value} is not modelled"
+            return f"{name}: {key}={printable(value)} is not modelled"
     for rows in run.metrics.turns if run.metrics else ():
         for key, name in TRACKS.items():
             if rows.total_number(key):
@@ -54,9 +56,9 @@ def broken_from(run: RecordedRun) -> tuple[int | None, str]:
     for request in out.requests if out and out.is_session else []:
         if request.cancelled:
             why = "cancelled request: what its aborted graph loaded is in no artefact"
-            return turn, f"{why}, from request {request.id} on"
+            return turn, f"{why}, from request {_id(request)} on"
         if request.done is None:
-            return turn, f"failed request: what it loaded is not known, from {request.id} on"
+            return turn, f"failed request: what it loaded is not known, from {_id(request)} on"
         turn += request.counts_as_turn
     for rows in run.metrics.turns if run.metrics else ():
         if rows.summary is None:
@@ -76,3 +78,7 @@ def short_turn(run: RecordedRun) -> int | None:
         if rows.row_count < max(rows.integers("steps"), default=0):
             return rows.turn
     return None
+
+
+def _id(request: Request) -> str:
+    return printable(str(request.id))

@@ -114,7 +114,7 @@ class _Counted:
     """The counters of one replay at one budget."""
 
     def __init__(self, replay: Replay, budget_bytes: int) -> None:
-        self.replay, self.budget = replay, budget_bytes
+        self.replay, self.budget = replay, min(budget_bytes, NEVER - 1)
         self.demand = DemandMeter()
         self.hits = self.lookups = self.misses = self.first_touches = 0
         self.turns: dict[int, TurnCount] = {}

@@ -6,14 +6,16 @@ A run is what one process of the engine left behind: files of one folder with on
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gate.show import Progress
 from reference.errors import InputError
 from replay.artefacts import STDOUT_SUFFIXES, Kind, classify, stem_of
-from replay.lines import read_lines
+from replay.lines import check_regular, read_lines
 from replay.recordings import MetricsFile, read_metrics
 from replay.stdout import Stdout, read_stdout
 from replay.traces import RouteTrace, read_route_trace
@@ -58,28 +60,57 @@ def collect(paths: Iterable[str]) -> Collection:
         InputError: a path does not exist, or an artefact cannot be read; it names file and line.
     """
     found, seen = Collection(), set[Path]()
+    progress = Progress("runs read")
     for given in paths:
         for name, path, files in _stems(Path(given)):
             if path.absolute() not in seen:
                 seen.add(path.absolute())
                 _add(found, name, path, files)
+                progress.step()
+    progress.close()
     return found
 
 
 def _stems(given: Path) -> Iterator[tuple[str, Path, list[Path]]]:
     """(name, path without suffix, files) of every stem under a path, sorted by name."""
-    if given.is_dir():
-        root, files = given, (path for path in given.rglob("*") if path.is_file())
-    elif given.is_file():
-        root = given.parent
-        files = (p for p in root.iterdir() if p.is_file() and stem_of(p) == stem_of(given))
+    if os.path.isdir(given):  # noqa: PTH112 - unlike Path.is_dir, False where the name is too long
+        root, files = given, _files_below(given)
     else:
-        raise InputError("no such file or folder", source=str(given))
+        check_regular(given)
+        root = given.parent
+        files = (path for path in _files_of(root) if stem_of(path) == stem_of(given))
     stems = defaultdict[Path, list[Path]](list)
     for path in files:
         stems[path.with_name(stem_of(path))].append(path)
     for stem in sorted(stems):
         yield stem.relative_to(root).as_posix(), stem, sorted(stems[stem])
+
+
+def _files_below(root: Path) -> Iterator[Path]:
+    """All files under a folder. Links to folders are not followed, so there is no loop.
+
+    Path.rglob calls itself for each level, and passes over a folder that it may not read.
+    """
+    folders = [root]
+    while folders:
+        yield from _files_of(folders.pop(), folders)
+
+
+def _files_of(folder: Path, folders: list[Path] | None = None) -> Iterator[Path]:
+    """The files of a folder; its folders are added to `folders`.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if not entry.is_dir(follow_symlinks=False):
+                    yield folder / entry.name
+                elif folders is not None:
+                    folders.append(folder / entry.name)
+    except OSError as fault:
+        raise InputError(f"cannot be read: {fault.strerror}", source=str(folder)) from None
 
 
 def _add(found: Collection, name: str, path: Path, files: list[Path]) -> None:

@@ -7,6 +7,7 @@ one number.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isnan
 
 from gate.audit.facts import Facts, Turn
 from gate.audit.findings import Judgement, judged, skipped
@@ -15,6 +16,9 @@ from replay.recordings import TurnRows
 
 HALF_MS = 0.0005
 """Half a unit of the last digit of a printed millisecond or second."""
+
+RATE_PRINTS = 0.05 + 0.005 + 1e-9
+"""How far two prints of one hit rate may lie apart, one with one decimal and one with two."""
 
 CLOSING_FIGURES = {
     "tokens": "tokens",
@@ -57,12 +61,11 @@ def _sum_faults(rows: TurnRows) -> Iterator[str]:
         return
     wall = sum(rows.numbers("wall_ms"))
     mean = rows.total_number("s/tok")
-    if mean is not None and abs(wall / count / 1000 - mean) > HALF_MS * 1.001 + 1e-9:
+    if mean is not None and _apart(wall / count / 1000, mean, HALF_MS * 1.001 + 1e-9):
         yield f"summary: s/tok {rows.total('s/tok')}, the rows' mean is {wall / count / 1000:.6f}"
     if rows.has("cache_hit_pct") and rows.total_number("cache_hit_pct") is not None:
         last, total = float(rows.columns["cache_hit_pct"][-1]), rows.total_number("cache_hit_pct")
-        # Both are prints of one number, to two decimals and to one.
-        if abs(last - (total or 0.0)) > 0.05 + 0.005 + 1e-9:
+        if _apart(last, total or 0.0, RATE_PRINTS):
             yield f"summary: cache_hit_pct {total}, the last row has {last}"
 
 
@@ -78,7 +81,7 @@ def _wall_faults(rows: TurnRows, overlaps: bool | None) -> Iterator[str]:
         gap = wall - (compute + mgmt + wait)
         if busy and busy[at]:
             continue  # how these overlap the other parts is not specified
-        if abs(gap) > 4 * HALF_MS + 1e-9 and not (compute == 0 and gap < 0):
+        if _apart(gap, 0.0, 4 * HALF_MS + 1e-9) and not (compute == 0 and gap < 0):
             yield f"line {rows.lines[at]}: wall_ms {wall} is not compute + mgmt + {waiting} by {gap:.3f}"
 
 
@@ -111,9 +114,19 @@ def _request_faults(
             rows.lines, rows.columns["cache_hit_pct"], progress, strict=True
         ):
             said = record.get("cache_hit_pct")
-            if isinstance(said, int | float) and abs(said - float(cell)) > 0.05 + 0.005 + 1e-9:
+            if isinstance(said, int | float) and _apart(said, float(cell), RATE_PRINTS):
                 yield f"line {line}: cache_hit_pct {cell}, PROGRESS has {said}"
     for name, key in DONE_FIGURES.items():
         said, total = (done or {}).get(name), rows.total_number(key)
         if isinstance(said, int | float) and total is not None and said != total:
             yield f"output: DONE has {name} {said}, the summary has {rows.total(key)}"
+
+
+def _apart(one: float, other: float, most: float) -> bool:
+    """Do two numbers lie further apart than `most`? One that is none (nan) is only like itself."""
+    try:
+        if isnan(one) and isnan(other):
+            return False
+        return not abs(one - other) <= most
+    except OverflowError:  # an integer of JSON that no float holds
+        return True

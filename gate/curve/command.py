@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from fractions import Fraction
+from functools import partial
 
 from gate.curve.row import CurveRow
+from gate.plotting import check_picture_name
 from gate.quantities import choice_list, decimal_list, mib_list
-from gate.show import print_table
-from reference.errors import MIB, InputError
+from gate.show import Progress, print_json, print_table
+from reference.errors import MIB, InputError, printable, visible
 from reference.expert_config import POLICIES
-from reference.sizing import cycles_held, token_demand_bytes
+from reference.sizing import ModelShape, cycles_held, token_demand_bytes
 from replay.curve import ONE_PASS, Curve
 from replay.lookups import lookups_of, shape_of
 from replay.tally import Tally, added
@@ -62,14 +63,16 @@ def run(args: argparse.Namespace) -> int:
     policies = choice_list(args.policy, POLICIES, "--policy")
     if args.all and not set(policies) <= set(ONE_PASS):
         raise InputError(
-            f"--all needs a policy whose whole curve comes out of one pass, not {args.policy}",
+            f"--all needs a policy whose whole curve comes out of one pass, not {', '.join(policies)}",
             source="--policy",
             expected=" or ".join(ONE_PASS),
             cure="name budgets with --cycles or --budget-mib for the others",
         )
+    if args.plot is not None:
+        check_picture_name(args.plot)
     traces = [read_route_trace(path) for path in args.traces]
     rows = [row for trace in traces for row in _rows(trace, policies, args)]
-    if args.plot:
+    if args.plot is not None:
         from gate.curve.plot import plot_curves  # noqa: PLC0415 - drawing is slow to import
 
         plot_curves(traces, policies, rows, args.plot)
@@ -78,23 +81,33 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _rows(trace: RouteTrace, policies: Sequence[str], args: argparse.Namespace) -> list[CurveRow]:
-    lookups = lookups_of(trace)
+    lookups, shape, turns = lookups_of(trace), shape_of(trace), _turns(trace, args.turn)
     rows = []
     for policy in policies:
         curve = Curve(lookups, policy)
-        for budget_bytes in _budgets(trace, curve, args):
+        budgets = _budgets(shape, curve, args)
+        progress = Progress(f"{policy}: budgets", len(budgets))
+        for budget_bytes in budgets:
             tallies = curve.at(budget_bytes)
-            for turn in _turns(trace, args.turn):
-                rows.append(_row(trace, policy, budget_bytes, turn, tallies))
+            row = partial(
+                CurveRow,
+                trace=trace.source,
+                policy=policy,
+                budget_bytes=budget_bytes,
+                cycles=cycles_held(budget_bytes, shape),
+            )
+            rows += [_counted(row, turn, tallies) for turn in turns]
+            progress.step()
+        progress.close()
     return rows
 
 
-def _budgets(trace: RouteTrace, curve: Curve, args: argparse.Namespace) -> list[int]:
+def _budgets(shape: ModelShape, curve: Curve, args: argparse.Namespace) -> list[int]:
     if args.all:
         return [0, *curve.breakpoints()]
     if args.budget_mib is not None:
         return mib_list(args.budget_mib, "--budget-mib")
-    demand = token_demand_bytes(shape_of(trace))
+    demand = token_demand_bytes(shape)
     named = DEFAULT_CYCLES if args.cycles is None else args.cycles
     cycles = decimal_list(named, "--cycles")
     return [int(Fraction(demand) * number) for number in cycles]
@@ -106,27 +119,23 @@ def _turns(trace: RouteTrace, wanted: str | None) -> list[int | None]:
         return [trace.turns[0]] if len(trace.turns) == 1 else [None]
     if wanted == "each":
         return list(trace.turns)
-    if not wanted.isdecimal() or int(wanted) not in trace.turns:
+    turn = next((turn for turn in trace.turns if str(turn) == wanted.strip()), None)
+    if turn is None:
         raise InputError(
-            f"no turn {wanted} in {trace.source}",
+            f"no turn {printable(wanted)} in {visible(trace.source)}",
             source="--turn",
-            expected=f"{', '.join(map(str, trace.turns))} or each",
+            expected=f"{printable(', '.join(map(str, trace.turns)))} or each",
         )
-    return [int(wanted)]
+    return [turn]
 
 
-def _row(
-    trace: RouteTrace, policy: str, budget_bytes: int, turn: int | None, tallies: list[Tally]
-) -> CurveRow:
+def _counted(row: Callable[..., CurveRow], turn: int | None, tallies: list[Tally]) -> CurveRow:
+    """The row with what was counted in a turn, or in all."""
     mine = [tally for tally in tallies if turn is None or tally.turn == turn]
     lookups, hits, read_bytes, evictions, rereads = added(mine)
     decode_lookups, decode_hits, decode_read_bytes, _, _ = added(t for t in mine if t.decode)
-    return CurveRow(
-        trace=trace.source,
+    return row(
         turn=turn,
-        policy=policy,
-        budget_bytes=budget_bytes,
-        cycles=cycles_held(budget_bytes, shape_of(trace)),
         hit_pct=100 * hits / lookups if lookups else None,
         decode_hit_pct=100 * decode_hits / decode_lookups if decode_lookups else None,
         hits=hits,
@@ -142,7 +151,7 @@ def _row(
 
 def _print(rows: Sequence[CurveRow], args: argparse.Namespace) -> None:
     if args.json:
-        print(json.dumps([asdict(row) for row in rows], indent=1))
+        print_json(asdict(row) for row in rows)
     elif args.csv:
         writer = csv.DictWriter(sys.stdout, [field.name for field in fields(CurveRow)])
         writer.writeheader()
@@ -155,19 +164,20 @@ def _print_table(rows: Sequence[CurveRow], scope: str) -> None:
     headings = ["turn", "policy", "budget MiB", "cycles", f"hit % ({scope})"]
     headings += ["read MiB", "evictions", "re-reads"]
     for trace in dict.fromkeys(row.trace for row in rows):
-        print(trace)
+        print(visible(trace))
         print_table(headings, [_cells(row, scope) for row in rows if row.trace == trace])
 
 
 def _cells(row: CurveRow, scope: str) -> tuple[str, ...]:
     hit_pct = row.decode_hit_pct if scope == "decode" else row.hit_pct
     read_bytes = row.decode_read_bytes if scope == "decode" else row.read_bytes
+    without = "-" if row.budget_bytes else "off"
     return (
         "all" if row.turn is None else str(row.turn),
         row.policy,
         f"{row.budget_bytes / MIB:.3f}",
         f"{row.cycles:.3f}",
-        "off" if hit_pct is None else f"{hit_pct:.2f}",
+        without if hit_pct is None else f"{hit_pct:.2f}",
         f"{read_bytes / MIB:.1f}",
         str(row.evictions),
         str(row.rereads),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gate.curve.row import CurveRow
-from gate.plotting import MARKERS, STYLES, new_figure, save_figure
+from gate.plotting import MARKERS, STYLES, as_text, new_figure, save_figure
 from reference.errors import MIB, InputError
 from reference.sizing import cliff_bytes, token_demand_bytes
 from replay.lookups import shape_of
@@ -69,7 +69,7 @@ def _draw(panel: Any, trace: RouteTrace, policies: Sequence[str], rows: Sequence
     panel.set_ylim(0, 100)
     panel.set_xlabel(f"budget in cycles (one cycle = {demand / MIB:.1f} MiB)")
     panel.set_ylabel("decode hit rate, %")
-    panel.set_title(Path(trace.source).name)
+    panel.set_title(as_text(Path(trace.source).name))
     panel.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize="small", frameon=False)
 
 

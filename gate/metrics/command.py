@@ -11,7 +11,6 @@ passed, 1 a law fails, 2 unusable input, 3 nothing was judged. Scrape between re
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable
 from itertools import pairwise
@@ -22,8 +21,9 @@ from gate.metrics.report import print_report
 from gate.metrics.rows import MetricsRow, row_of
 from gate.metrics.scrape import Scrape
 from gate.metrics.sources import Live, is_url, recorded, scraped
-from gate.quantities import count_of, decimal_list
-from reference.errors import InputError
+from gate.quantities import count_of, decimal_of
+from gate.show import print_json
+from reference.errors import InputError, printable
 
 PASSED, FAILED, NOTHING_JUDGED = 0, 1, 3
 
@@ -142,16 +142,18 @@ def _live(args: argparse.Namespace, seconds: float | None) -> Live | None:
 def _seconds(text: str | None, option: str) -> float | None:
     if text is None:
         return None
-    numbers = decimal_list(text, option)
-    if len(numbers) != 1 or not 0 < numbers[0] <= MAX_SECONDS:
+    seconds = float(decimal_of(text, option))
+    if not 0 < seconds <= MAX_SECONDS:
         raise InputError(
-            f"'{text}' is no duration", source=option, expected=f"seconds, up to {MAX_SECONDS}"
+            f"'{printable(text)}' is no duration",
+            source=option,
+            expected=f"seconds above 0, up to {MAX_SECONDS}",
         )
-    return float(numbers[0])
+    return seconds
 
 
 def _print(rows: list[MetricsRow], args: argparse.Namespace) -> None:
     if args.json:
-        print(json.dumps([row.as_dict() for row in rows], indent=1))
+        print_json(row.as_dict() for row in rows)
     else:
         print_report(rows)

@@ -137,6 +137,8 @@ class _Reader:
 
     def _parsed(self, line: int, text: str) -> _Sample:
         try:
+            # Python's own numbers may have the digits of any script; those of an exposition may not.
+            text.rpartition("}")[2].encode("ascii")
             (family,) = self.parse(text.partition(EXEMPLAR)[0])
             ((name, labels, value, time, *_),) = family.samples
         except (ValueError, IndexError, OverflowError):

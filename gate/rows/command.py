@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 
-from gate.quantities import count_of, decimal_list, size_bytes
+from gate.plotting import check_picture_name
+from gate.quantities import count_of, decimal_of, size_bytes
 from gate.rows.emulation import RowsRow, emulate
 from gate.rows.inputs import Inputs, Traces, synthetic, tokens_of_file, tokens_of_text
 from gate.rows.layouts import DEFAULT_POLICIES, layouts_of, scale_of
 from gate.rows.report import print_costs, print_results
+from gate.show import print_json
 from reference.engram import HEADS, ROWS_A_TOKEN
-from reference.errors import InputError
-from reference.row_geometry import rows_of_budget, split_by_rows
+from reference.errors import InputError, visible
+from reference.row_geometry import SLOT_BYTES, rows_of_budget, split_by_rows
 from replay import kernel
+from replay.row_traces import MAX_GATHER_ROWS
 
 DEFAULT_CACHE_SIZE = "1GiB"
 DEFAULT_GATHER_ROWS = 4_096 * ROWS_A_TOKEN
@@ -83,17 +85,19 @@ def run(args: argparse.Namespace) -> int:
     layouts = layouts_of(args.policy)
     scale = scale_of(args.scale)
     seeds = count_of(args.seeds, "--seeds", 1, MAX_SEEDS)
-    us_per_miss = float(decimal_list(args.us_per_miss, "--us-per-miss")[0])
+    us_per_miss = float(decimal_of(args.us_per_miss, "--us-per-miss"))
+    if args.plot is not None:
+        check_picture_name(args.plot)
     inputs = _inputs(args, scale)
     capacity_rows = [rows // scale for rows in _capacity_rows(args, inputs)]
     runs = emulate(inputs, layouts, capacity_rows, scale, seeds)
     rows = [row for run in runs for row in run.rows(inputs.requests, scale)]
-    if args.plot:
+    if args.plot is not None:
         from gate.rows.plot import plot_rows  # noqa: PLC0415 - drawing is slow to import
 
         plot_rows(rows, args.plot)
     if args.json:
-        print(json.dumps([asdict(row) for row in rows], indent=1))
+        print_json(asdict(row) for row in rows)
     elif args.csv:
         _print_csv(rows)
     else:
@@ -139,7 +143,7 @@ def _check_scale(scale: int, model_ids: bool, traces: bool) -> None:
 
 def _traces(args: argparse.Namespace) -> Traces:
     rows = DEFAULT_GATHER_ROWS if args.gather_rows is None else args.gather_rows
-    return Traces(args.traces, count_of(str(rows), "--gather-rows", 1, 1 << 30))
+    return Traces(args.traces, count_of(str(rows), "--gather-rows", 1, MAX_GATHER_ROWS))
 
 
 def _capacity_rows(args: argparse.Namespace, inputs: Inputs) -> list[int]:
@@ -151,7 +155,8 @@ def _capacity_rows(args: argparse.Namespace, inputs: Inputs) -> list[int]:
     if args.capacity_rows is not None:
         rows = count_of(args.capacity_rows, "--capacity-rows", 0, MAX_CAPACITY_ROWS)
         return list(split_by_rows(rows)) if inputs.tables == 2 else [rows]
-    budget = size_bytes(args.cache_size or DEFAULT_CACHE_SIZE, "--cache-size")
+    size = DEFAULT_CACHE_SIZE if args.cache_size is None else args.cache_size
+    budget = size_bytes(size, "--cache-size", MAX_CAPACITY_ROWS * SLOT_BYTES)
     if isinstance(inputs, Traces):
         return list(rows_of_budget(budget, (1,)))
     both = rows_of_budget(budget)
@@ -160,7 +165,7 @@ def _capacity_rows(args: argparse.Namespace, inputs: Inputs) -> list[int]:
 
 def _title(inputs: Inputs, capacity_rows: Sequence[int], scale: int, seeds: int) -> str:
     slots = " + ".join(f"{rows:,}" for rows in capacity_rows)
-    told = f"{inputs.name}: {slots} slots, scale 1/{scale}, engine {kernel.engine_name()}"
+    told = f"{visible(inputs.name)}: {slots} slots, scale 1/{scale}, engine {kernel.engine_name()}"
     return told + (f", mean ± standard deviation of {seeds} hash seeds" if seeds > 1 else "")
 
 

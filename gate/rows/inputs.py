@@ -162,7 +162,7 @@ def tokens_of_text(path: str, heads: int, model_ids: bool) -> Tokens:
     """A text in the public tokenizer's tokens; as many as the requests use.
 
     Raises:
-        InputError: unreadable, not UTF-8 (the line is named), or the extra `text` is missing.
+        InputError: unreadable, no text in UTF-8 (the line is named), or the extra `text` is missing.
     """
     text = _read_text(path)
     size, tokens = BYTES_PER_TOKEN * TOKENS, tokenizer.encode(text[: BYTES_PER_TOKEN * TOKENS])
@@ -177,12 +177,15 @@ def _read_text(path: str) -> str:
     with open_regular(path) as stream:
         data = stream.read(TEXT_BYTES)
         complete = not stream.read(1)
+    if b"\0" in data:
+        raise _no_text("a NUL byte", data[: data.index(b"\0")], path)
     try:
         return codecs.getincrementaldecoder("utf-8-sig")().decode(data, final=complete)
     except UnicodeDecodeError as fault:
-        raise InputError(
-            "bytes that are not UTF-8",
-            source=path,
-            line=fault.object[: fault.start].count(b"\n") + 1,
-            expected="a text in UTF-8",
-        ) from None
+        before = fault.object[: fault.start]
+        raise _no_text("bytes that are not UTF-8", before, path) from None
+
+
+def _no_text(problem: str, before: bytes, path: str) -> InputError:
+    line = before.count(b"\n") + 1
+    return InputError(problem, source=path, line=line, expected="a text in UTF-8")
