@@ -28,6 +28,7 @@ COMMANDS = {
     "new-driver": ("gate.new_driver", "write the skeleton of a driver in Rust, C++ or Python"),
     "replay": ("gate.replay", "one program step by step, implementations beside the reference"),
     "compare": ("gate.compare", "what changed between two reports of the gate"),
+    "power": ("gate.power.command", "what the gate catches of the seeded bugs, and how fast"),
     "audit": ("gate.audit.command", "judge recorded runs and routing traces of the engine"),
     "curve": (
         "gate.curve.command",

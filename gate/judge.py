@@ -10,7 +10,9 @@ from gate.implementation import Declaration, Failure, Implementation
 from reference import (
     expert_answer_laws,
     expert_counter_laws,
+    expert_dropping_laws,
     expert_relations,
+    expert_speculation_laws,
     row_admission_laws,
     row_answer_laws,
     row_counter_laws,
@@ -32,6 +34,8 @@ EVERY_OPERATION_ANSWERS = Law(
 ALL_LAWS: tuple[Law, ...] = (
     *expert_counter_laws.LAWS.laws,
     *expert_answer_laws.LAWS.laws,
+    *expert_speculation_laws.LAWS.laws,
+    *expert_dropping_laws.LAWS.laws,
     *expert_relations.LAWS.laws,
     *row_counter_laws.LAWS.laws,
     *row_answer_laws.LAWS.laws,

@@ -143,10 +143,11 @@ def failed_read_is_absent(case: Case) -> Findings:
 
 @LAWS.law("residency/stack-distance", 1)
 def stack_distance(case: Case) -> Findings:
-    """lru: an expert hits iff the bytes used since it, its own included, fitted the budget at every checkpoint."""
+    """lru, layer: an expert hits iff what was used since, its own bytes included, fitted at every checkpoint."""
     if not oracles.applies(case.program, list(case.steps)):
         return
-    oracle = oracles.StackOracle(case.steps[0].budget_before if case.steps else 0)
+    opened = case.steps[0].budget_before if case.steps else 0
+    oracle = oracles.StackOracle.of(config_of(case), opened)
     for step, _, after in case.around():
         hits = oracle.take(step)
         if step.is_load and after.hits is not None:

@@ -1,0 +1,130 @@
+"""`cachegate power`: every seeded bug under the gate, and what that says of the laws."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from fixtures.seeded_bugs import BUGS
+from fixtures.seeded_bugs.requirements import REQUIREMENTS
+from gate.power.cases import DERANDOMIZED
+from gate.power.matrix import LAWS, Matrix, matrix
+from gate.power.score import Score, scores
+from gate.power.summary import Row, Trouble, as_json, rows, troubles
+from gate.power.views import VIEWS
+from gate.show import print_table
+from reference.errors import InputError
+
+REACHED, MISSED = 0, 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `cachegate power`."""
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=3,
+        metavar="N",
+        help="runs with fresh seeds beside the derandomized one (default 3)",
+    )
+    parser.add_argument("--level", type=int, choices=range(4), help="one observation level only")
+    parser.add_argument(
+        "--bug", action="append", default=[], metavar="ID", help="these bugs only (default all)"
+    )
+    parser.add_argument(
+        "--no-matrix", action="store_true", help="do not try every law on every bug"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every score to a file")
+    parser.add_argument(
+        "-n", dest="workers", type=int, default=os.cpu_count() or 1, help="processes (default all)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Score the bugs and print the tables."""
+    bugs = args.bug or sorted(BUGS)
+    unknown = [bug for bug in bugs if bug not in BUGS]
+    if unknown:
+        raise InputError(
+            f"no seeded bug is called {unknown[0]}", source="--bug", expected="an id as in O-E01"
+        )
+    views = [view for view in VIEWS if args.level in (None, view.level)]
+    seeds = [DERANDOMIZED, *range(args.seeds)]
+    done, alarms = scores(bugs, seeds, views, args.workers)
+    table = rows(done, views)
+    _print_rows(table)
+    late = [trouble for view in views for trouble in troubles(done, view)]
+    _print_troubles(late)
+    laws = None if args.no_matrix else matrix(bugs, args.workers)
+    if laws is not None:
+        _print_matrix(laws)
+    _print_requirements(bugs)
+    print(f"\nfalse alarms on unmodified implementations: {len(alarms)}")
+    for alarm in alarms:
+        print(f"  {alarm}")
+    if args.json:
+        _write(args.json, done, laws)
+    reached = all(row.holds for row in table) and not alarms
+    print(f"verdict: {'targets reached' if reached else 'targets MISSED'}")
+    return REACHED if reached else MISSED
+
+
+def _print_rows(table: Sequence[Row]) -> None:
+    titles = {view.id: view.title for view in VIEWS}
+    headings = ("view", "cache", "bugs", "caught", "floor", "median", "p99", "last")
+    print_table(
+        (*headings, "fast", "slowest s", ""),
+        [
+            (
+                *(titles[row.view], row.cache, str(row.bugs)),
+                *(f"{row.caught / row.bugs:.1%}", f"{row.floor:.0%}"),
+                *(str(row.median), str(row.late), str(row.last)),
+                *(f"{row.fast:.1%}", f"{row.slowest_s:.2f}", "" if row.holds else "MISSED"),
+            )
+            for row in table
+        ],
+    )
+    print(
+        "caught: in every run; median, p99, last: case of the first failure; fast: within 0.1 s CPU"
+    )
+
+
+def _print_troubles(late: Sequence[Trouble]) -> None:
+    print("\nmissed in some run, or late:" if late else "\nnothing missed, nothing late")
+    for trouble in late:
+        bug = BUGS[trouble.bug]
+        print(
+            f"  {trouble.view:5} {bug.id:7} missed {trouble.missed} of {trouble.runs}, "
+            f"last {trouble.last}, {trouble.slowest_s:.2f} s: {bug.summary}"
+        )
+
+
+def _print_matrix(laws: Matrix) -> None:
+    print("\nlaws but lockstep, what each catches, and what it alone catches at some level:")
+    for law in LAWS:
+        caught = laws.bugs_of(law.id)
+        alone = [f"{bug}@L{level}" for bug, level in laws.only_catcher_of(law.id)]
+        print(f"  L{law.level} {law.id}: {len(caught)}; alone {len(alone)}: {' '.join(alone)}")
+    print("\nbugs and the laws that catch them:")
+    for bug, caught_by in sorted(laws.catches.items()):
+        print(f"  {bug}: {' '.join(sorted(caught_by)) or '-'}")
+    never = [law.id for law in LAWS if not laws.only_catcher_of(law.id)]
+    print(f"\nnever the only catcher: {' '.join(never) or 'none'}")
+
+
+def _print_requirements(bugs: Sequence[str]) -> None:
+    broken = {BUGS[bug].requirement for bug in bugs}
+    without = [name for name in REQUIREMENTS if name not in broken]
+    print(f"requirements with no bug: {' '.join(without) or 'none'}")
+
+
+def _write(target: Path, done: Sequence[Score], laws: Matrix | None) -> None:
+    plain = {"scores": as_json(done)}
+    if laws is not None:
+        plain["matrix"] = [
+            {"bug": bug, "laws": sorted(caught_by)} for bug, caught_by in laws.catches.items()
+        ]
+    target.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")

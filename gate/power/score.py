@@ -1,0 +1,128 @@
+"""What does the gate catch of one bug in one run, after how many cases, in what time, from each view?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing import get_context
+
+from fixtures.seeded_bugs import BUGS, VARIANTS
+from gate.implementation import BUILT_IN_RULES, BuiltIn, Implementation
+from gate.judge import Judge
+from gate.power.cases import cases
+from gate.power.seeded import SeededCache, Variant
+from gate.power.views import VIEWS, View
+from gate.show import Progress
+from reference.laws import EXPERT, ROW
+
+
+@dataclass(frozen=True, slots=True)
+class Caught:
+    """The first broken law.
+
+    Args:
+        law: its id.
+        case: number of the case, from 1.
+        family: the family the case was made from.
+        cpu_s: CPU-seconds spent making and judging this case and all before it.
+    """
+
+    law: str
+    case: int
+    family: str
+    cpu_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One bug in one run.
+
+    Args:
+        bug: its id.
+        seed: the run.
+        by_view: view id to what was caught; None where nothing was.
+    """
+
+    bug: str
+    seed: int
+    by_view: dict[str, Caught | None]
+
+
+def score(bug_id: str, seed: int, views: Sequence[View] = VIEWS) -> Score:
+    """Try a bug from each view until it is caught."""
+    bug = BUGS[bug_id]
+    seen = [view for view in views if bug.cache in view.floors]
+    return Score(bug_id, seed, {view.id: _first(bug_id, seed, view) for view in seen})
+
+
+def _first(bug_id: str, seed: int, view: View) -> Caught | None:
+    bug = BUGS[bug_id]
+    judge = Judge(SeededCache(bug, view.level), view.laws(bug.cache))
+    cpu_s = 0.0
+    for number, case in enumerate(cases(bug.cache, bug.rules, seed), 1):
+        start = time.process_time()
+        fault = judge.judge(case.program)
+        cpu_s += case.make_s + time.process_time() - start
+        if fault is not None:
+            return Caught(fault.law.id, number, case.family, cpu_s)
+    return None
+
+
+def unmodified() -> list[Implementation]:
+    """What must be clean: the reference under each set of rules, and the correct variants bugs are made from."""
+    made: list[Implementation] = [BuiltIn(EXPERT, rules) for rules in BUILT_IN_RULES.values()]
+    made.append(BuiltIn(ROW))
+    return [*made, *(Variant(part, cache) for cache, part in VARIANTS)]
+
+
+def false_alarms(seed: int) -> list[str]:
+    """What the gate says of the unmodified implementations in one run: nothing, if it is right."""
+    alarms = []
+    for implementation in unmodified():
+        declared = implementation.declaration
+        judge = Judge.of(implementation)
+        for number, case in enumerate(cases(declared.cache, declared.rules, seed), 1):
+            fault = judge.judge(case.program)
+            if fault is not None:
+                alarms.append(f"{declared.name}, seed {seed}, case {number}: {fault.law.id}")
+    return alarms
+
+
+# --- many at once ---------------------------------------------------------------------------------
+
+
+def scores(
+    bugs: Iterable[str], seeds: Sequence[int], views: Sequence[View], workers: int
+) -> tuple[list[Score], list[str]]:
+    """All scores and all false alarms, over some processes."""
+    chosen = list(bugs)
+    units: list[tuple[str, int, Sequence[str]]] = [
+        (bug, seed, [view.id for view in views]) for seed in seeds for bug in ("", *chosen)
+    ]
+    done: list[Score] = []
+    alarms: list[str] = []
+    progress = Progress("bugs tried", len(units))
+    for result in _over_processes(units, workers):
+        progress.step()
+        if isinstance(result, Score):
+            done.append(result)
+        else:
+            alarms += result
+    progress.close()
+    return done, alarms
+
+
+def _over_processes(
+    units: Sequence[tuple[str, int, Sequence[str]]], workers: int
+) -> Iterator[Score | list[str]]:
+    if workers < 2:
+        yield from map(_unit, units)
+        return
+    with get_context("fork").Pool(workers) as pool:
+        yield from pool.imap(_unit, units, chunksize=4)
+
+
+def _unit(unit: tuple[str, int, Sequence[str]]) -> Score | list[str]:
+    bug, seed, views = unit
+    return score(bug, seed, [v for v in VIEWS if v.id in views]) if bug else false_alarms(seed)

@@ -1,0 +1,59 @@
+"""How is a seeded bug put under judgement? It becomes an implementation like any other, of any observation level."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from fixtures.seeded_bugs import BUGS
+from fixtures.seeded_bugs.registry import Part, SeededBug, open_with
+from gate.implementation import ANY, CRASH, Declaration, Failure, at_level
+from reference.expert_config import PROPOSAL_RULES, Rules
+from reference.program import Outcome, Program
+from reference.row_config import RowCacheConfig
+from reference.run import run_on
+
+
+def _declared(name: str, cache: str, level: int, rules: Rules) -> Declaration:
+    settings = {field.name: ANY for field in fields(RowCacheConfig)}
+    return Declaration(name, "seeded", cache, level, rules, row_settings=settings)
+
+
+class SeededCache:
+    """The reference with one of the seeded bugs in it.
+
+    Only what the bug itself is known to raise is a crash; any other exception is a fault of the harness.
+
+    Args:
+        bug: the bug, or its id in the registry.
+        level: the observation level it offers.
+    """
+
+    def __init__(self, bug: SeededBug | str, level: int = 3) -> None:
+        self.bug = BUGS[bug] if isinstance(bug, str) else bug
+        self.declaration = _declared(self.bug.id, self.bug.cache, level, self.bug.rules)
+
+    def run(self, program: Program) -> Outcome:
+        """Its outcome."""
+        try:
+            outcome = self.bug.run(program)
+        except self.bug.crashes as error:
+            raise Failure(CRASH, repr(error)) from error
+        return at_level(outcome, self.declaration.level)
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+
+class Variant:
+    """The reference with a correct part in place of its own."""
+
+    def __init__(self, part: Part, cache: str) -> None:
+        self.part = part
+        self.declaration = _declared(part.__name__, cache, 3, PROPOSAL_RULES)
+
+    def run(self, program: Program) -> Outcome:
+        """Its outcome."""
+        return run_on(open_with(self.part, program.config), program)
+
+    def close(self) -> None:
+        """Nothing to give back."""
