@@ -18,17 +18,18 @@ from pathlib import Path
 from gate.deviations import read_deviations, write_entries
 from gate.implementation import connect
 from gate.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS
+from gate.quantities import count_of
 from gate.report.model import Report, from_file
 from gate.report.text import print_report
 from gate.report.write import check_names, write_report
+from reference.errors import InputError, printable
 from reference.laws import EXPERT, ROW
 
 ROOT = Path(__file__).resolve().parent.parent
 LAW_TESTS = "properties/test_laws.py"
 PASSED, FAILED, UNUSABLE, NOTHING_JUDGED = 0, 1, 2, 3
 PYTEST_USAGE = 4
-GRACE_S, LAST_GRACE_S = 3.0, 0.5
-"""How long interrupted tests may take to end, and what they leave running after them."""
+MAX_WORKERS = 256
 SECONDS_TO_END = 20
 
 
@@ -72,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run pytest, then tell the verdicts. Raises InputError when something named cannot be used."""
-    check_names(args.report)
+    _check_settings(args)
     for cache, named in ((EXPERT, args.expert_cache), (ROW, args.row_cache)):
         for text in named:
             connect(text, cache).close()
@@ -94,6 +95,19 @@ def run(args: argparse.Namespace) -> int:
     if args.write_deviations:
         write_entries(report, Path(args.write_deviations))
     return _exit_code(report, args.require_all)
+
+
+def _check_settings(args: argparse.Namespace) -> None:
+    """Raises InputError for what would cost a whole run before it shows."""
+    check_names(args.report)
+    if args.workers != "auto":
+        count_of(args.workers, "-n", 0, MAX_WORKERS)
+    if args.bench_data is not None and not Path(args.bench_data).is_dir():
+        raise InputError(
+            f"{printable(args.bench_data)} is no folder",
+            source="--bench-data",
+            expected="the folder docs/bench-data of a checkout of Helldez/BigMoeOnEdge",
+        )
 
 
 def _exit_code(report: Report, require_all: bool) -> int:

@@ -72,8 +72,13 @@ def test_without_avoid_the_named_laws_are_excused(tmp_path: Path) -> None:
         ("answers/delivered-bytes", "answers/none", "no law answers/none"),
         ("not-yet", "because", "reason because"),
         ("2030-01-01", '"soon"', "expires is missing"),
+        ("2030-01-01", "2030-01-01T10:00:00", "expires is missing or of another kind"),
         ('link = "here"', 'link = "here"\nextra = 1', "unknown field extra"),
         ('link = "here"', 'link = "here"\navoid = "work"', "no capability work"),
+        ('link = "here"', 'link = "here"\navoid = ["work"]', "no capability ['work']"),
+        ("[[deviation]]", "a" + ".a" * 400_000 + " = 1", "more than 256 dots in a line"),
+        ("[[deviation]]", "a = " + "[" * 100_000, "recursion"),
+        ("[[deviation]]", "a = " + "1" * 5_000, "digits"),
         ("begin", "start", "start is not an operation"),
         ("[[deviation]]", "[deviation", "TOML"),
     ],
@@ -87,8 +92,8 @@ def test_a_bad_entry_is_unusable(old: str, new: str, told: str, tmp_path: Path) 
 
 
 def test_todays_failures_become_entries(tmp_path: Path) -> None:
-    """What --write-deviations writes is read again, with the failing program as its witness."""
-    tested = Judged("cmd:./x", "x", "1", EXPERT, 3, {}, [], 1, [])
+    """What --write-deviations writes is read again, with the failing program as its witness, whatever the name."""
+    tested = Judged("cmd:./x", 'the "x"\n', "1", EXPERT, 3, {}, [], 1, [])
     program = "expert-cache v1 entry_bytes=1 experts=1 k=1 budget_bytes=0\nbegin\n"
     failure = Failure(EXPERT, "cmd:./x", "budget/legal", "fail", "", program)
     report = Report({}, [tested], [], [failure], [], {}, {}, {}, True)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ import pytest
 
 from fixtures.damaged_files import written
 from fixtures.recorded_runs import RUNS
-from gate import check, cli
+from gate import cli
 from gate.audit.facts import printed_budget
 from gate.audit.runs import collect
 from gate.cli import main
@@ -132,21 +131,31 @@ class TestFiguresOfARun:
         assert r"spec=\x1b[31mred" in printed
 
 
+@pytest.fixture
+def deep_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, int]]:
+    """A folder with a run far below it, and how far. It is taken down again: rmtree recurses as well."""
+    depth = sys.getrecursionlimit() + 200
+    monkeypatch.chdir(tmp_path)
+    for _ in range(depth):
+        Path("d").mkdir()
+        os.chdir("d")
+    Path("a.csv").write_text(METRICS)
+    try:
+        yield tmp_path, depth
+    finally:
+        Path("a.csv").unlink()
+        for _ in range(depth):
+            os.chdir("..")
+            Path("d").rmdir()
+
+
 class TestFolders:
     """Folders of runs."""
 
-    def test_a_folder_deeper_than_python_recurses(self, tmp_path: Path) -> None:
+    def test_a_folder_deeper_than_python_recurses(self, deep_folder: tuple[Path, int]) -> None:
         """Its run is found all the same."""
-        home, depth = Path.cwd(), sys.getrecursionlimit() + 200
-        os.chdir(tmp_path)
-        try:
-            for _ in range(depth):
-                os.mkdir("d")  # noqa: PTH102 - the whole path would be too long to write twice
-                os.chdir("d")
-            Path("a.csv").write_text(METRICS)
-        finally:
-            os.chdir(home)
-        (run,) = collect([str(tmp_path)]).runs
+        folder, depth = deep_folder
+        (run,) = collect([str(folder)]).runs
         assert run.name.count("/") == depth
 
     def test_loops_pipes_and_broken_links(self, tmp_path: Path) -> None:
@@ -231,10 +240,13 @@ class TestArrays:
         ("rows", TRACE, "--cache-size", "1e18TiB"),
         ("rows", TRACE, "--plot", "x.pdf"),
         ("metrics", TRACE, TRACE, "--interval", "1,2"),
+        ("check", "-n", "-1"),
+        ("check", "-n", "many"),
+        ("check", "--bench-data", "/nowhere"),
     ],
-    ids=lambda arguments: " ".join(arguments[0:1] + arguments[2:])[:40],
+    ids=lambda arguments: " ".join((arguments[0], *arguments[-2:]))[:40],
 )
-def test_an_argument_that_is_no_number(arguments: tuple[str, ...], capsys: Capsys) -> None:
+def test_an_argument_that_cannot_be_meant(arguments: tuple[str, ...], capsys: Capsys) -> None:
     """Exit code 2, a short message that names the option, and nothing on standard output."""
     assert main(arguments) == 2
     printed = capsys.readouterr()
@@ -246,7 +258,7 @@ def test_an_argument_that_is_no_number(arguments: tuple[str, ...], capsys: Capsy
 class TestReports:
     """Reports that are read, and reports that are to be written."""
 
-    @pytest.mark.parametrize("text", ["[" * 100_000, '{"format": 1}', "9" * 5000, '{"a": NaN}'])
+    @pytest.mark.parametrize("text", ["[" * 100_000, '{"format": 1', "9" * 5000, '{"a": NaN}'])
     def test_no_report(self, text: str, tmp_path: Path) -> None:
         """Whatever JSON it is, or none."""
         assert (
@@ -346,32 +358,14 @@ class TestStreams:
         assert rb"\udcff.route.csv" in output
 
 
-class TestInterrupts:
-    """Ctrl-C, and what it leaves behind."""
+def test_a_command_can_be_interrupted_while_it_is_loaded(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capsys
+) -> None:
+    """Loading numpy takes a while: ctrl-C ends it as it ends the work itself."""
 
-    def test_while_a_command_is_loaded(
-        self, monkeypatch: pytest.MonkeyPatch, capsys: Capsys
-    ) -> None:
-        """Loading numpy takes a while: it is interrupted as the work itself is."""
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt
 
-        def interrupted(name: str) -> None:
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(cli.importlib, "import_module", interrupted)
-        assert main(["rows"]) == 130
-        assert capsys.readouterr() == ("", "cachegate: interrupted\n")
-
-    def test_no_test_outlives_the_check(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Not those that pytest started either, and be they deaf."""
-        deaf = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); "
-        child = f"{deaf} print('up', flush=True); time.sleep(600)"
-        parent = f"import subprocess, sys; {deaf} subprocess.run([sys.executable, '-c', {child!r}])"
-        monkeypatch.setattr(check, "GRACE_S", 0.1)
-        with subprocess.Popen(
-            [sys.executable, "-c", parent], stdout=subprocess.PIPE, start_new_session=True
-        ) as tests:
-            assert tests.stdout is not None
-            assert tests.stdout.readline() == b"up\n"
-            check._end(tests)
-            assert tests.returncode == -signal.SIGKILL
-            assert tests.stdout.read() == b""  # the pipe closes with the last that holds it
+    monkeypatch.setattr(cli.importlib, "import_module", interrupted)
+    assert main(["rows"]) == 130
+    assert capsys.readouterr() == ("", "cachegate: interrupted\n")

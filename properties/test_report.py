@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -31,7 +32,9 @@ from gate.report.write import curves_of, trace_files, write_report
 from reference.errors import InputError
 
 LAW = "budget/never-above"
-TESTED = Judged("cmd:./x", "x", "1", "expert-cache", 1, {"budget": "cycles"}, ["budget=cycles", "resize"], 9, [])
+TESTED = Judged(
+    "cmd:./x", "x", "1", "expert-cache", 1, {"budget": "cycles"}, ["budget=cycles", "resize"], 9, []
+)
 BROKEN = Failure(
     "expert-cache", "cmd:./x", LAW, "fail", "FAIL <here> & \x1b there", "expert-cache v1\n"
 )
@@ -137,6 +140,35 @@ def test_a_file_that_is_no_report_is_unusable(text: str, tmp_path: Path) -> None
     (tmp_path / "r.json").write_text(text)
     with pytest.raises(InputError, match=r"r\.json"):
         from_file(str(tmp_path / "r.json"))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"settings": []},
+        {"settings": {"a": 1}},
+        {"complete": "yes"},
+        {"verdicts": [{**asdict(GOOD.verdicts[0]), "law": 3}]},
+        {"golden": [{"table": "t", "cells": 1, "differences": "x"}]},
+        {"tests": {"properties": 1}},
+    ],
+)
+def test_a_report_with_something_else_in_it_is_unusable(
+    changes: dict[str, object], tmp_path: Path
+) -> None:
+    """Every part is what a report holds there, all the way down; else comparing it would fail later on."""
+    (tmp_path / "r.json").write_text(json.dumps(json.loads(to_json(GOOD)) | changes))
+    with pytest.raises(InputError, match="not a report"):
+        from_file(str(tmp_path / "r.json"))
+
+
+def test_a_name_that_is_no_text_costs_no_report(tmp_path: Path) -> None:
+    """Control signs, and bytes that are no UTF-8, stand in every form as something that can be read."""
+    strange = report([], settings={**GOOD.settings, "judged": "cmd:./\x1b\udcff"})
+    for name in ("r.json", "r.md", "r.xml", "r.html"):
+        write_report(strange, str(tmp_path / name))
+        assert (tmp_path / name).read_text(encoding="utf-8")
+    ElementTree.parse(tmp_path / "r.xml")
 
 
 def test_an_unknown_ending_is_refused_before_anything_runs(

@@ -89,6 +89,7 @@ BAD_TEXTS = {
         TEXT + 'server_row_cache_hits{table="0"} 9\n',
         "duplicate series server_row_cache_hits: it stands in line 4",
     ),
+    "digits of another script": (TEXT.replace(" 9.0", " ９"), "is no sample"),
     "no series": ("up 1\n", "no series of a row cache; no similar name among its 1"),
     "another name": (
         exposition({"0": COUNTS}, prefix="engram_cache"),

@@ -104,13 +104,12 @@ def _files_of(folder: Path, folders: list[Path] | None = None) -> Iterator[Path]
     """
     try:
         with os.scandir(folder) as entries:
-            for entry in entries:
-                if not entry.is_dir(follow_symlinks=False):
-                    yield folder / entry.name
-                elif folders is not None:
-                    folders.append(folder / entry.name)
+            found = [(folder / e.name, e.is_dir(follow_symlinks=False)) for e in entries]
     except OSError as fault:
         raise InputError(f"cannot be read: {fault.strerror}", source=str(folder)) from None
+    if folders is not None:
+        folders += [path for path, is_folder in found if is_folder]
+    yield from (path for path, is_folder in found if not is_folder)
 
 
 def _add(found: Collection, name: str, path: Path, files: list[Path]) -> None:

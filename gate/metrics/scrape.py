@@ -137,9 +137,10 @@ class _Reader:
 
     def _parsed(self, line: int, text: str) -> _Sample:
         try:
+            sample = text.partition(EXEMPLAR)[0]
             # Python's own numbers may have the digits of any script; those of an exposition may not.
-            text.rpartition("}")[2].encode("ascii")
-            (family,) = self.parse(text.partition(EXEMPLAR)[0])
+            sample.rpartition("}")[2].encode("ascii")
+            (family,) = self.parse(sample)
             ((name, labels, value, time, *_),) = family.samples
         except (ValueError, IndexError, OverflowError):
             problem = f"'{printable(text)}' is no sample"
