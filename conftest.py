@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-pytest_plugins = ["gate.recorder"]
+pytest_plugins = ["gate.judging.recorder"]
 
 BENCH_DATA_HELP = (
     "recorded runs of the engine: a checkout of Helldez/BigMoeOnEdge has them under docs/bench-data; "

@@ -17,10 +17,10 @@ from pathlib import Path
 from random import Random
 
 from fixtures.example_drivers import NoCompiler, build
-from gate.columns import Columns
-from gate.implementation import connect
-from gate.process import Process
-from gate.wire import Reading, encode
+from gate.connect.columns import Columns
+from gate.connect.connecting import connect
+from gate.connect.process import Process
+from gate.connect.wire import Reading, encode
 from reference.expert_config import ExpertConfig
 from reference.program import Begin, Load, Program
 from reference.sizing import ModelShape

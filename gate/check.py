@@ -15,9 +15,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from gate.deviations import read_deviations, write_entries
-from gate.implementation import connect
-from gate.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS
+from gate.connect.connecting import connect
+from gate.judging.deviations import read_deviations, write_entries
+from gate.judging.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS
 from gate.quantities import count_of
 from gate.report.model import Report, from_file
 from gate.report.text import print_report

@@ -24,8 +24,14 @@ UNUSABLE = 2
 
 COMMANDS = {
     "check": ("gate.check", "run the laws and golden tables: the gate"),
-    "smoke": ("gate.smoke", "bring up a new driver and name the first thing that is wrong with it"),
-    "new-driver": ("gate.new_driver", "write the skeleton of a driver in Rust, C++ or Python"),
+    "smoke": (
+        "gate.bringup.smoke",
+        "bring up a new driver and name the first thing that is wrong with it",
+    ),
+    "new-driver": (
+        "gate.bringup.new_driver",
+        "write the skeleton of a driver in Rust, C++ or Python",
+    ),
     "replay": ("gate.replay", "one program step by step, implementations beside the reference"),
     "compare": ("gate.compare", "what changed between two reports of the gate"),
     "power": ("gate.power.command", "what the gate catches of the seeded bugs, and how fast"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gate.implementation import Failure, connect
-from gate.judge import Judge
+from gate.connect.connecting import connect
+from gate.connect.implementation import Failure
+from gate.judging.judge import Judge
 from gate.show import print_table
 from reference.errors import InputError, printable
 from reference.expert_config import ExpertConfig

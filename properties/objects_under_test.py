@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gate.implementation import Declaration
+from gate.connect.implementation import Declaration
 from reference.expert_session import ExpertSession
 from reference.program import Answer, Plain, SetBudget
 from reference.row_session import RowSession

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fixtures.seeded_bugs import BUGS
-from gate.implementation import Declaration
+from gate.connect.implementation import Declaration
 from reference.expert_config import ExpertConfig
 from reference.laws import EXPERT
 from reference.program import Answer, Operation, Outcome, Program

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fixtures import expert_programs, row_programs
-from gate.capabilities import can_run
-from gate.fitting import fit
-from gate.implementation import EXPERT_CAPABILITIES, ROW_CAPABILITIES, Declaration
-from gate.ladder import ladder
+from gate.bringup.ladder import ladder
+from gate.connect.capabilities import can_run
+from gate.connect.fitting import fit
+from gate.connect.implementation import EXPERT_CAPABILITIES, ROW_CAPABILITIES, Declaration
 from reference.expert_config import EXACT_BYTES, PROPOSAL_RULES
 from reference.laws import EXPERT, ROW
 from reference.program_text import parse

@@ -18,8 +18,8 @@ import pytest
 
 from gate.check import _exit_code
 from gate.cli import main
-from gate.implementation import BuiltIn
-from gate.judge import laws_of
+from gate.connect.implementation import BuiltIn
+from gate.judging.judge import laws_of
 from gate.report.model import Failure, Report, Verdict
 from reference.laws import EXPERT
 

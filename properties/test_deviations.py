@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from gate.deviations import read_deviations, write_entries
-from gate.fitting import fit
-from gate.implementation import BuiltIn, Declaration
-from gate.judge import laws_of
+from gate.connect.fitting import fit
+from gate.connect.implementation import BuiltIn, Declaration
+from gate.judging.deviations import read_deviations, write_entries
+from gate.judging.judge import laws_of
+from gate.judging.subject import Subject
 from gate.report.model import Failure, Judged, Report
-from gate.subject import Subject
 from properties.test_laws import LAW_IDS, OWN_DEVIATIONS
 from reference.errors import InputError
 from reference.expert_config import ENGINE_RULES

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from fixtures import expert_programs, row_programs
 from fixtures.example_drivers import ENGINE_RULES, KINDS, LANGUAGES, NoCompiler, build
-from gate.capabilities import can_run
-from gate.fitting import fit
-from gate.implementation import (
+from gate.connect.capabilities import can_run
+from gate.connect.connecting import connect
+from gate.connect.fitting import fit
+from gate.connect.implementation import (
     EXPERT_CAPABILITIES,
     ROW_CAPABILITIES,
     Implementation,
     at_level,
-    connect,
 )
 from reference.expert_config import ENGINE_RULES as ENGINE
 from reference.expert_config import EXACT_BYTES, PROPOSAL_RULES, Rules

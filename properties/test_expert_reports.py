@@ -7,8 +7,8 @@ import pytest
 from fixtures.expert_histories import history, own_bytes
 from fixtures.reported_bugs import REPORTED_BUGS, ReportedBug, seen
 from fixtures.seeded_bugs import BUGS
-from gate.implementation import BuiltIn
-from gate.judge import Judge
+from gate.connect.implementation import BuiltIn
+from gate.judging.judge import Judge
 from properties.seeded_cache import SeededCache
 from reference.errors import InputError
 from reference.expert_counters import hit_pct

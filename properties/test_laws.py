@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 
 from fixtures import expert_programs, row_programs
 from fixtures.profiles import FIND
-from gate.deviations import Deviation, read_deviations
-from gate.implementation import BUILT_IN_RULES, connect
-from gate.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS, Fault, Judge
-from gate.recorder import Record
+from gate.connect.connecting import connect
+from gate.connect.implementation import BUILT_IN_RULES
+from gate.judging.deviations import Deviation, read_deviations
+from gate.judging.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS, Fault, Judge
+from gate.judging.recorder import Record
+from gate.judging.subject import Subject
+from gate.judging.verdict import failure_text, write_counterexample
 from gate.replay import read_program
-from gate.subject import Subject
-from gate.verdict import failure_text, write_counterexample
 from reference import row_statistics
 from reference.expert_config import ExpertConfig
 from reference.laws import EXPERT, ROW

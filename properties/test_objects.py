@@ -11,7 +11,8 @@ import pytest
 
 from fixtures.expert_programs import expert_program
 from fixtures.row_programs import row_program
-from gate.implementation import CRASH, GARBAGE, HANG, Failure, Implementation, connect
+from gate.connect.connecting import connect
+from gate.connect.implementation import CRASH, GARBAGE, HANG, Failure, Implementation
 from reference.errors import InputError
 from reference.expert_config import PROPOSAL_RULES, ExpertConfig
 from reference.laws import EXPERT, ROW

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from gate.implementation import CRASH, GARBAGE, HANG, Failure, connect
-from gate.process import MOST_FAILED_STARTS, Process, connect_process
+from gate.connect.connecting import connect
+from gate.connect.implementation import CRASH, GARBAGE, HANG, Failure
+from gate.connect.process import MOST_FAILED_STARTS, Process, connect_process
 from reference.errors import InputError
 from reference.expert_config import ExpertConfig
 from reference.laws import EXPERT
@@ -261,7 +262,7 @@ def test_nothing_is_left_when_the_gate_is_interrupted(number: int, tmp_path: Pat
     """Ctrl-C, an end from outside and a closed terminal: the driver that hangs is gone with the gate."""
     mark = tmp_path / "pid"
     code = (
-        "from gate.implementation import connect; from properties.test_process import BAD;"
+        "from gate.connect.implementation import connect; from properties.test_process import BAD;"
         f"connect({'cmd+deadline=60:' + command('hang', str(mark))!r}, 'expert-cache').run(BAD)"
     )
     gate = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.DEVNULL)

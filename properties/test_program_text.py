@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fixtures import expert_programs, row_programs
 from fixtures.any_operations import EXPERT_OPERATIONS, ROW_OPERATIONS, repeated
 from gate.cli import main
-from gate.implementation import BUILT_IN_RULES
+from gate.connect.implementation import BUILT_IN_RULES
 from reference.errors import InputError
 from reference.expert_config import Dropping, ExpertConfig, Rules
 from reference.expert_session import REFUSALS

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from fixtures.example_drivers import DRIVERS
-from gate.hello import FROM_LEVEL, parse_hello
-from gate.implementation import EXPERT_CAPABILITIES, ROW_CAPABILITIES
-from gate.new_driver import LANGUAGES
+from gate.bringup.new_driver import LANGUAGES
+from gate.connect.hello import FROM_LEVEL, parse_hello
+from gate.connect.implementation import EXPERT_CAPABILITIES, ROW_CAPABILITIES
 from reference import expert_session, row_session
 from reference.expert_session import ExpertSession
 from reference.laws import EXPERT, ROW

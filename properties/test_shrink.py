@@ -13,9 +13,9 @@ import pytest
 from fixtures import expert_programs, row_programs
 from fixtures.expert_histories import program as small_program
 from gate.cli import main
-from gate.judge import Fault, Judge
-from gate.shrink import candidates, shrink
-from gate.verdict import MAX_WIDTH, failure_text, write_counterexample
+from gate.judging.judge import Fault, Judge
+from gate.judging.shrink import candidates, shrink
+from gate.judging.verdict import MAX_WIDTH, failure_text, write_counterexample
 from properties.seeded_cache import SeededCache
 from reference.expert_config import PROPOSAL_RULES
 from reference.laws import Broken

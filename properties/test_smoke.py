@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from fixtures.example_drivers import DRIVERS, KINDS, LANGUAGES
+from gate.bringup.ladder import ladder
+from gate.bringup.new_driver import BUILD
 from gate.cli import main
-from gate.ladder import ladder
-from gate.new_driver import BUILD
-from gate.wire import encode
+from gate.connect.wire import encode
 from reference.laws import EXPERT, ROW
 
 PYTHON = DRIVERS / "python"

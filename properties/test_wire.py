@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gate.columns import Columns, Memo, Unreadable
-from gate.hello import Hello, parse_hello
-from gate.strict import Strict
-from gate.wire import Reading, encode
+from gate.connect.columns import Columns, Memo, Unreadable
+from gate.connect.hello import Hello, parse_hello
+from gate.connect.strict import Strict
+from gate.connect.wire import Reading, encode
 from reference.program import Answer, Outcome
 from reference.program_text import parse
 

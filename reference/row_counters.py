@@ -11,7 +11,7 @@ The server of the RowCache report counts no refusals; they are what the identity
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -43,4 +43,5 @@ class RowCounters:
 
     def __add__(self, other: RowCounters) -> RowCounters:
         """Both tables' counters together."""
-        return RowCounters(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+        mine, theirs = vars(self), vars(other)
+        return RowCounters(**{name: count + theirs[name] for name, count in mine.items()})

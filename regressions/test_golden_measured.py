@@ -12,7 +12,7 @@ from gate.golden.definitions.traces import TRACES, route_trace, trace_shape
 from gate.golden.sources import SAMPLES
 from gate.golden.table import Table, distance, half_unit
 from gate.golden.table_file import TABLES, load, load_all
-from gate.recorder import Record
+from gate.judging.recorder import Record
 from reference.errors import MIB
 from reference.expert_cache import ExpertCache
 from reference.expert_config import EXACT_BYTES, ExpertConfig

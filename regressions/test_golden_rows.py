@@ -22,7 +22,7 @@ from gate.golden.definitions.rows import (
 )
 from gate.golden.table import Table
 from gate.golden.table_file import TABLES, load_all
-from gate.recorder import Record
+from gate.judging.recorder import Record
 from gate.rows.emulation import emulate
 from gate.rows.layouts import layouts_of
 from reference.engram import HEADS

@@ -16,10 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gate.child import Child
+from gate.connect.child import Child
+from gate.connect.implementation import CRASH, GARBAGE, Failure
+from gate.connect.options import DEFAULTS
 from gate.growth.wire import MAX_REPLY_BYTES, Unreadable, format_event, format_opening, parse_reply
-from gate.implementation import CRASH, GARBAGE, Failure
-from gate.options import DEFAULTS
 from reference.errors import InputError, printable
 from reference.growth import Growth
 from reference.growth_decisions import LITERAL, Decisions

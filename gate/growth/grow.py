@@ -14,9 +14,9 @@ from dataclasses import asdict
 from typing import Any
 
 from fixtures.devices import device_names, load_device
+from gate.connect.implementation import Failure
 from gate.growth.comparison import Arena, Comparison, Row, compare, loop_name
 from gate.growth.connect import LOOPS, built_in, connect_sizing, decided
-from gate.implementation import Failure
 from gate.show import print_table
 from reference.errors import MIB, InputError
 from reference.sizing import cycles_held, token_demand_bytes

@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from fixtures.growth_worlds import GrowthWorld, standard_worlds
+from gate.connect.implementation import Failure
 from gate.growth.connect import connect_sizing
-from gate.implementation import Failure
 from gate.show import print_table
 from reference.growth_events import MakeSizing
 from reference.growth_laws import GROWTH_LAWS

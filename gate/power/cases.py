@@ -15,7 +15,8 @@ from fixtures import expert_programs, row_programs
 from fixtures.profiles import FIND, register
 from reference.expert_config import Rules
 from reference.laws import EXPERT
-from reference.program import Program
+from reference.program import Outcome, Program
+from reference.run import run
 
 DERANDOMIZED = -1
 """The seed that stands for the derandomized run."""
@@ -32,11 +33,13 @@ class TriedCase:
         family: the family it was made from.
         program: the program.
         make_s: CPU-seconds that making it took.
+        expected: what the reference answers to it.
     """
 
     family: str
     program: Program
     make_s: float
+    expected: Outcome
 
 
 @lru_cache(maxsize=4)
@@ -65,7 +68,8 @@ def cases(cache: str, rules: Rules, run_seed: int) -> tuple[TriedCase, ...]:
         family, random = families[number % len(families)], Random(drawn[number // len(families)])
         start = time.process_time()
         program = make(random, family)
-        made.append(TriedCase(family, program, time.process_time() - start))
+        make_s = time.process_time() - start
+        made.append(TriedCase(family, program, make_s, run(program)))
     return tuple(made)
 
 

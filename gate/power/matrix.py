@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 
 from fixtures.seeded_bugs import BUGS
-from gate.implementation import Failure
-from gate.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS
+from gate.connect.implementation import Failure
+from gate.judging.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS
 from gate.power.cases import DERANDOMIZED, cases
 from gate.power.seeded import SeededCache
+from gate.power.trial import Trial
 from gate.power.views import LOCKSTEP
 from gate.show import Progress
 from reference.laws import Case, Law
@@ -88,11 +89,12 @@ def catchers(bug_id: str) -> tuple[str, frozenset[str]]:
     waiting = [law for law in LAWS if law.cache == bug.cache]
     caught: set[str] = set()
     for case in cases(bug.cache, bug.rules, DERANDOMIZED)[:MOST_CASES]:
+        trial = Trial.of(at_levels[-1], case)
+        asked = [law for law in waiting if trial.may_break(law)]
         try:
-            broken = {law.id for law in waiting if _breaks(at_levels, law, case.program)}
+            caught |= {law.id for law in asked if _breaks(at_levels, law, case.program)}
         except Failure:
-            broken = {EVERY_OPERATION_ANSWERS.id}
-        caught |= broken
+            caught.add(EVERY_OPERATION_ANSWERS.id)
         waiting = [law for law in waiting if law.id not in caught]
     return bug_id, frozenset(caught)
 

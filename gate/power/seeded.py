@@ -6,16 +6,30 @@ from dataclasses import fields
 
 from fixtures.seeded_bugs import BUGS
 from fixtures.seeded_bugs.registry import Part, SeededBug, open_with
-from gate.implementation import ANY, CRASH, Declaration, Failure, at_level
+from gate.connect.implementation import (
+    ANY,
+    CRASH,
+    EXPERT_CAPABILITIES,
+    OWN,
+    PLACEMENT,
+    ROW_CAPABILITIES,
+    Declaration,
+    Failure,
+    at_level,
+)
 from reference.expert_config import PROPOSAL_RULES, Rules
 from reference.program import Outcome, Program
 from reference.row_config import RowCacheConfig
 from reference.run import run_on
 
 
-def _declared(name: str, cache: str, level: int, rules: Rules) -> Declaration:
+def _declared(name: str, cache: str, level: int, rules: Rules, own_hash: bool) -> Declaration:
     settings = {field.name: ANY for field in fields(RowCacheConfig)}
-    return Declaration(name, "seeded", cache, level, rules, row_settings=settings)
+    capabilities = EXPERT_CAPABILITIES | ROW_CAPABILITIES
+    if own_hash:
+        settings[PLACEMENT] = OWN
+        capabilities -= {"injected-placement"}
+    return Declaration(name, "seeded", cache, level, rules, capabilities, settings)
 
 
 class SeededCache:
@@ -26,11 +40,13 @@ class SeededCache:
     Args:
         bug: the bug, or its id in the registry.
         level: the observation level it offers.
+        own_hash: it says that it places rows by a hash of its own, and takes no places.
     """
 
-    def __init__(self, bug: SeededBug | str, level: int = 3) -> None:
+    def __init__(self, bug: SeededBug | str, level: int = 3, own_hash: bool = False) -> None:
         self.bug = BUGS[bug] if isinstance(bug, str) else bug
-        self.declaration = _declared(self.bug.id, self.bug.cache, level, self.bug.rules)
+        named = (self.bug.id, self.bug.cache)
+        self.declaration = _declared(*named, level, self.bug.rules, own_hash)
 
     def run(self, program: Program) -> Outcome:
         """Its outcome."""
@@ -49,7 +65,7 @@ class Variant:
 
     def __init__(self, part: Part, cache: str) -> None:
         self.part = part
-        self.declaration = _declared(part.__name__, cache, 3, PROPOSAL_RULES)
+        self.declaration = _declared(part.__name__, cache, 3, PROPOSAL_RULES, own_hash=False)
 
     def run(self, program: Program) -> Outcome:
         """Its outcome."""

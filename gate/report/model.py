@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
-from gate.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS
+from gate.judging.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS
 from reference.errors import InputError
 from replay.lines import open_regular
 

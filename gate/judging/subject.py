@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from gate.capabilities import can_run
-from gate.deviations import Deviation
-from gate.fitting import fit
-from gate.implementation import Declaration, Implementation
-from gate.judge import EVERY_OPERATION_ANSWERS, Fault, Judge, laws_of
-from gate.shrink import MAX_TRIALS, shrink
+from gate.connect.capabilities import can_run
+from gate.connect.fitting import fit
+from gate.connect.implementation import Declaration, Implementation
+from gate.judging.deviations import Deviation
+from gate.judging.judge import EVERY_OPERATION_ANSWERS, Fault, Judge, laws_of
+from gate.judging.shrink import MAX_TRIALS, shrink
 from reference.laws import Law
 from reference.program import Program
 

@@ -1,7 +1,7 @@
 """`cachegate smoke CONNECT`: does a new adapter work? Goes up rung by rung and names the first thing that is wrong.
 
-Every rung is a tiny program (gate/ladder.py), compared with the reference at the level the driver declares, and with
-the form of every answer checked. It takes seconds; the gate itself is `cachegate check`.
+Every rung is a tiny program (gate/bringup/ladder.py), compared with the reference at the level the driver declares, and
+with the form of every answer checked. It takes seconds; the gate itself is `cachegate check`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import argparse
 import shlex
 
-from gate.cures import cure_of_difference, cure_of_failure
-from gate.fitting import fit
-from gate.implementation import HANG, Declaration, Failure, Implementation, connect
-from gate.ladder import Rung, ladder
+from gate.bringup.cures import cure_of_difference, cure_of_failure
+from gate.bringup.ladder import Rung, ladder
+from gate.connect.connecting import connect
+from gate.connect.fitting import fit
+from gate.connect.implementation import HANG, Declaration, Failure, Implementation
 from gate.show import print_table
 from reference.errors import InputError
 from reference.laws import EXPERT, ROW, Broken

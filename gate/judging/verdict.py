@@ -7,8 +7,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from gate.implementation import Declaration
-from gate.judge import Fault
+from gate.connect.implementation import Declaration
+from gate.judging.judge import Fault
 from reference.errors import printable
 from reference.program_header import format_header
 from reference.program_text import format_operation, format_program

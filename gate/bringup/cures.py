@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gate.implementation import CRASH, HANG, Failure
+from gate.connect.implementation import CRASH, HANG, Failure
 from reference.backing_store import digest, expert_key, row_key, value
 from reference.hashing import MASK64, mix
 from reference.program import Gather, Load, Operation, plain

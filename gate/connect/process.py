@@ -4,20 +4,20 @@
     program, run → answers, done    Failure: crash, hang or garbage; the next program starts another child
     bye → exit                      at close; at exit and after ctrl-C it is ended without it
 
-docs/protocol.md has the protocol, gate/options.py the options.
+docs/protocol.md has the protocol, gate/connect/options.py the options.
 """
 
 from __future__ import annotations
 
 import shlex
 
-from gate.child import Child
-from gate.columns import Columns, Unreadable
-from gate.hello import MAX_HELLO_BYTES, Hello, parse_hello
-from gate.implementation import CRASH, GARBAGE, Declaration, Failure
-from gate.options import DEFAULTS, Options
-from gate.strict import Strict
-from gate.wire import Reading, encode
+from gate.connect.child import Child
+from gate.connect.columns import Columns, Unreadable
+from gate.connect.hello import MAX_HELLO_BYTES, Hello, parse_hello
+from gate.connect.implementation import CRASH, GARBAGE, Declaration, Failure
+from gate.connect.options import DEFAULTS, Options
+from gate.connect.strict import Strict
+from gate.connect.wire import Reading, encode
 from reference.errors import InputError, printable
 from reference.program import Outcome, Program
 

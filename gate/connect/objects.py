@@ -24,8 +24,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from gate.implementation import CRASH, GARBAGE, HANG, Declaration, Failure, at_level
-from gate.options import DEFAULTS, Options
+from gate.connect.implementation import CRASH, GARBAGE, HANG, Declaration, Failure, at_level
+from gate.connect.options import DEFAULTS, Options
 from reference.errors import InputError, printable
 from reference.program import Answer, Operation, Outcome, Program, plain, times
 
@@ -144,7 +144,9 @@ def _imported(target: str, source: str) -> Any:
         ) from error
     if not (callable(getattr(found, "apply", None)) and callable(getattr(found, "opened", None))):
         raise InputError(
-            "lacks apply(operation) or opened()", source=source, expected="see gate/objects.py"
+            "lacks apply(operation) or opened()",
+            source=source,
+            expected="see gate/connect/objects.py",
         )
     return found
 

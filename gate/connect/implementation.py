@@ -1,17 +1,10 @@
-"""What is an implementation under judgement? Something that runs a whole program and gives its outcome.
-
-Connect strings: `builtin` (the reference itself; `builtin:exact` and `builtin:engine` under other rules),
-`python:MODULE:CLASS` (gate/objects.py), `cmd:COMMAND` (gate/process.py); the last two may have options, as in
-`cmd+strict:COMMAND` (gate/options.py).
-"""
+"""What is an implementation under judgement? Something that runs a whole program and gives its outcome."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Protocol
 
-from gate.options import parse_options
-from reference.errors import InputError, printable
 from reference.expert_config import ENGINE_RULES, EXACT_BYTES, PROPOSAL_RULES, Rules
 from reference.laws import SHARED_PLACEMENT
 from reference.program import Answer, Outcome, Program
@@ -110,31 +103,6 @@ class BuiltIn:
 
     def close(self) -> None:
         """Nothing to give back."""
-
-
-def connect(text: str, cache: str) -> Implementation:
-    """The implementation a connect string names, for one kind of cache.
-
-    Raises:
-        InputError: the string is not understood, or what it names cannot be started or is of the other kind.
-    """
-    kind, _, rest = text.partition(":")
-    way, _, options = kind.partition("+")
-    if text in BUILT_IN_RULES:
-        return BuiltIn(cache, BUILT_IN_RULES[text])
-    if way == "python" and rest:
-        from gate.objects import connect_object  # noqa: PLC0415 - only for those who use it
-
-        return connect_object(rest, cache, parse_options(options, text))
-    if way == "cmd" and rest:
-        from gate.process import connect_process  # noqa: PLC0415 - only for those who use it
-
-        return connect_process(rest, cache, parse_options(options, text))
-    raise InputError(
-        f"cannot connect to '{printable(text)}'",
-        source=f"--{cache or 'cache'}",
-        expected="builtin, python:MODULE:CLASS or cmd:COMMAND",
-    )
 
 
 def at_level(outcome: Outcome, level: int) -> Outcome:

@@ -17,9 +17,9 @@ from typing import Any
 import hypothesis
 import pytest
 
-from gate.judge import Fault, Judge
+from gate.judging.judge import Fault, Judge
+from gate.judging.subject import Subject
 from gate.report.model import Failure, Golden, Judged, Report, to_json, verdicts_of
-from gate.subject import Subject
 from reference.program_text import format_program
 from replay.kernel import engine_name
 

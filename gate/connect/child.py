@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import FrameType
 
-from gate.implementation import CRASH, GARBAGE, HANG, Failure
+from gate.connect.implementation import CRASH, GARBAGE, HANG, Failure
 from reference.errors import InputError
 
 CHUNK_BYTES = 1 << 16

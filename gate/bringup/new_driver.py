@@ -14,7 +14,7 @@ from pathlib import Path
 from reference.errors import InputError
 from reference.laws import EXPERT, ROW
 
-FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 WRITTEN = 0
 
 

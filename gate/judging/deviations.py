@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from gate.implementation import EXPERT_CAPABILITIES, ROW_CAPABILITIES, Declaration
+from gate.connect.implementation import EXPERT_CAPABILITIES, ROW_CAPABILITIES, Declaration
 from gate.report.model import Report
 from reference.errors import InputError, printable, visible
 from reference.program import Program

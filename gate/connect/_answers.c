@@ -1,6 +1,6 @@
 /* Is one line of a driver an answer, and which? The hot path of every run, for those who have a compiler.
  *
- * Optional: gate/wire.py reads every line itself where this is not built, and whenever this gives
+ * Optional: gate/connect/wire.py reads every line itself where this is not built, and whenever this gives
  * None, which it does for all that is not plainly an answer: errors are named there alone. A property
  * holds the two equal. The stable ABI of Python 3.11.
  */
@@ -147,7 +147,7 @@ static PyObject *read_counters(Line *line, PyObject *names)
     return counters;
 }
 
-/* The fields of reference.program.Answer; gate/wire.py checks that it has these and no others. */
+/* The fields of reference.program.Answer; gate/connect/wire.py checks that it has these and no others. */
 enum { COUNTERS, REFUSAL, HITS, READ_BYTES, DIGEST, RESIDENT, ORDER, ESTIMATES, FIELDS };
 static const char *const NAMES[FIELDS] = {"counters", "refusal",  "hits",  "read_bytes",
                                           "digest",   "resident", "order", "estimates"};
@@ -243,7 +243,7 @@ static PyMethodDef methods[] = {
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
-    .m_name = "gate._answers",
+    .m_name = "gate.connect._answers",
     .m_doc = "Reads a driver's answers; see _answers.pyi.",
     .m_size = -1,
     .m_methods = methods,

@@ -3,8 +3,8 @@
     refusal hit read digest           resident order   lookups hits …
     -       01  4096 3fb0c1a29d5e7c44 0:1,1:2  1:2,0:1 2       1    …
 
-This is the hot path of every run: gate/_answers.c reads most lines where there is a compiler, benchmarks/transport.py
-measures it.
+This is the hot path of every run: gate/connect/_answers.c reads most lines where there is a compiler;
+benchmarks/transport.py measures it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from gate.hello import Hello
+from gate.connect.hello import Hello
 from reference.errors import printable
 from reference.program import Answer, Ask, AskRows, Gather, Load, Operation, plain
 from replay import kernel
@@ -29,7 +29,7 @@ NUMBER = re.compile(r"-?[0-9]{1,20}")
 FLAGS = re.compile(r"[01]+")
 ENTRY = re.compile(r"([0-9]{1,20}):([0-9]{1,20})")
 LETTERS = {"refusal": "f", "hit": "h", "read": "b", "digest": "d", "resident": "s", "order": "o"}
-"""The columns that gate/_answers.c can read, and the letters it knows them by."""
+"""The columns that gate/connect/_answers.c can read, and the letters it knows them by."""
 
 DELIVERS = (Load, Gather, Ask, AskRows)
 """Operations whose answer has a flag for each id, maybe none."""
@@ -100,7 +100,7 @@ def _quick_reader() -> QuickReader | None:
     if kernel.engine_name() == "python":
         return None
     try:
-        reader: QuickReader = importlib.import_module("gate._answers").read
+        reader: QuickReader = importlib.import_module("gate.connect._answers").read
     except ImportError:
         return None
     return reader

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from gate.implementation import (
+from gate.connect.implementation import (
     EXPERT_CAPABILITIES,
     OWN,
     PLACEMENT,
@@ -57,7 +57,7 @@ class Hello:
     """A driver's declaration, and the columns of its answers.
 
     Args:
-        declaration: see gate/implementation.py.
+        declaration: see gate/connect/implementation.py.
         results: those of RESULTS it gives.
         counters: names of its counters.
     """

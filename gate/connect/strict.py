@@ -1,7 +1,7 @@
 """What is wrong with the form of an answer? The strict mode checks every message as far as the protocol fixes it.
 
 The laws judge the cache; this judges the adapter, so that a fault of its own is not taken for a fault of the cache.
-Without strict mode an answer is only read (gate/wire.py).
+Without strict mode an answer is only read (gate/connect/wire.py).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from gate.hello import Hello
+from gate.connect.hello import Hello
 from reference import expert_session, row_session
 from reference.expert_config import ExpertConfig
 from reference.program import (

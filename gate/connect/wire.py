@@ -1,14 +1,14 @@
 """How does a program become a message to a driver, and how are its answers taken?
 
 A message is the program's own text, then a line `run`. The driver answers with one line for the opening, one for each
-operation (gate/columns.py), and a line `done`. Lines are read as they come in, so a driver that says too much is
+operation (gate/connect/columns.py), and a line `done`. Lines are read as they come, so a driver that says too much is
 stopped at once, and one that says much is read while it works.
 """
 
 from __future__ import annotations
 
-from gate.columns import Columns, Unreadable
-from gate.strict import Strict
+from gate.connect.columns import Columns, Unreadable
+from gate.connect.strict import Strict
 from reference.errors import printable
 from reference.expert_config import ExpertConfig
 from reference.program import (

@@ -10,8 +10,8 @@ from dataclasses import MISSING, fields, replace
 from itertools import chain
 from typing import Any
 
-from gate.capabilities import FROM_PROGRAM, NEEDED_BY
-from gate.implementation import ANY, OWN, PLACEMENT, Declaration
+from gate.connect.capabilities import FROM_PROGRAM, NEEDED_BY
+from gate.connect.implementation import ANY, OWN, PLACEMENT, Declaration
 from reference.expert_config import Dropping, ExpertConfig
 from reference.program import Load, Operation, Plain, Program, Repeat, plain
 from reference.program_header import PLACED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 
-from gate.implementation import ANY, Declaration
+from gate.connect.implementation import ANY, Declaration
 from reference.expert_config import ExpertConfig
 from reference.program import (
     Arrive,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gate.implementation import Declaration, Failure, Implementation
+from gate.connect.implementation import Declaration, Failure, Implementation
 from reference import (
     expert_answer_laws,
     expert_counter_laws,

@@ -16,7 +16,7 @@ class Options:
     """The options of a connection.
 
     Args:
-        strict: the form of every answer of a driver is checked (gate/strict.py).
+        strict: the form of every answer of a driver is checked (gate/connect/strict.py).
         deadline_s: what one program may take, and a driver's hello.
     """
 
