@@ -262,11 +262,12 @@ def test_nothing_is_left_when_the_gate_is_interrupted(number: int, tmp_path: Pat
     """Ctrl-C, an end from outside and a closed terminal: the driver that hangs is gone with the gate."""
     mark = tmp_path / "pid"
     code = (
-        "from gate.connect.implementation import connect; from properties.test_process import BAD;"
+        "from gate.connect.connecting import connect; from properties.test_process import BAD;"
         f"connect({'cmd+deadline=60:' + command('hang', str(mark))!r}, 'expert-cache').run(BAD)"
     )
     gate = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.DEVNULL)
     while not mark.exists() or not mark.read_text():
+        assert gate.poll() is None, "it ended before its driver started"
         time.sleep(0.02)
     time.sleep(0.3)
     gate.send_signal(number)
