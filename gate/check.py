@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         report = from_file(str(report_file))
         if report.failed and not report.only_laws_failed:
             print(log_file.read_text(errors="replace"))
-    print_report(report)
+    print_report(report, args.require_all)
     for name in args.report:
         write_report(report, name)
     if args.write_deviations:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from gate.connect.capabilities import can_run
 from gate.connect.connecting import connect
 from gate.connect.implementation import Failure
-from gate.judging.judge import Judge
+from gate.judging.subject import Subject
 from gate.show import print_table
 from reference.errors import InputError, printable
 from reference.expert_config import ExpertConfig
@@ -39,11 +40,17 @@ def run(args: argparse.Namespace) -> int:
     cache = EXPERT if isinstance(program.config, ExpertConfig) else ROW
     outcomes = {REFERENCE: run_reference(program)}
     verdicts: list[str] = []
+    skips: list[str] = []
     for text in args.on:
         implementation = connect(text, cache)
         try:
-            outcomes[text] = implementation.run(program)
-            fault = Judge.of(implementation).judge(program)
+            subject = Subject(text, implementation)
+            fitted = subject.fitted(program)
+            if fitted is None:
+                skips.append(f"skip on {text}: {can_run(subject.declared, program)}")
+                continue
+            outcomes[text] = implementation.run(fitted)
+            fault = subject.judge().judge(fitted)
             if fault is not None:
                 verdicts.append(
                     f"{fault.verdict.upper()} {fault.law.id} on {text}: {fault.law.sentence}"
@@ -64,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
     for line in format_header(program.config):
         print(line)
     _print_steps(program, outcomes, differs)
-    for line in verdicts:
+    for line in (*skips, *verdicts):
         print(line)
     return 1 if verdicts else 0
 

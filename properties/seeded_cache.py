@@ -1,4 +1,4 @@
-"""How is a seeded bug put under judgement? It becomes an implementation like any other."""
+"""Which seeded bug is connected as a Python object, by its connect string? (gate/power/seeded.py: all of them, directly.)"""
 
 from __future__ import annotations
 
@@ -6,26 +6,7 @@ from fixtures.seeded_bugs import BUGS
 from gate.connect.implementation import Declaration
 from reference.expert_config import ExpertConfig
 from reference.laws import EXPERT
-from reference.program import Answer, Operation, Outcome, Program
-
-
-class SeededCache:
-    """The reference with one of the seeded bugs in it.
-
-    Args:
-        bug_id: its id in the registry, fixtures/seeded_bugs/.
-    """
-
-    def __init__(self, bug_id: str) -> None:
-        self.bug = BUGS[bug_id]
-        self.declaration = Declaration(bug_id, "1", self.bug.cache, rules=self.bug.rules)
-
-    def run(self, program: Program) -> Outcome:
-        """Its outcome."""
-        return self.bug.run(program)
-
-    def close(self) -> None:
-        """Nothing to give back."""
+from reference.program import Answer, Operation
 
 
 class OffByOne:

@@ -10,15 +10,18 @@ import pytest
 from gate.connect.fitting import fit
 from gate.connect.implementation import BuiltIn, Declaration
 from gate.judging.deviations import read_deviations, write_entries
-from gate.judging.judge import laws_of
+from gate.judging.judge import Judge, laws_of
 from gate.judging.subject import Subject
 from gate.report.model import Failure, Judged, Report
 from properties.test_laws import LAW_IDS, OWN_DEVIATIONS
 from reference.errors import InputError
 from reference.expert_config import ENGINE_RULES
-from reference.laws import EXPERT
-from reference.program import Load, Prefetch, SetK
+from reference.laws import EXPERT, ROW, Broken, Law
+from reference.program import Load, Prefetch, SetK, plain
 from reference.program_text import parse
+from reference.row_config import RowCacheConfig
+
+ANYTHING = BuiltIn(ROW).declaration.row_settings
 
 ENTRY = '''
 [[deviation]]
@@ -114,3 +117,35 @@ def test_a_program_is_fitted_to_what_is_offered() -> None:
     assert kinds == ["Begin", "Load", "Repeat", "End", "SetBudget"]
     assert not any(isinstance(operation, Prefetch | SetK) for operation in bare.operations)
     assert fit(program, BuiltIn(EXPERT).declaration) == program
+
+
+def test_a_counterexample_for_a_hash_of_its_own_keeps_its_places() -> None:
+    """Shrunk, it still says where each row sits: without that it would not run the same way again."""
+    own = replace(BuiltIn(ROW).declaration, row_settings={**ANYTHING, "placement": "own"})
+
+    cache = BuiltIn(ROW)
+    cache.declaration = own
+    subject = Subject("own", cache)
+    evicts = Law(
+        "test/nothing-leaves",
+        "",
+        ROW,
+        0,
+        lambda case: [
+            Broken(at, "0", "more")
+            for at, answer in enumerate(case.outcome.answers, 1)
+            if answer.counters["evictions"]
+        ],
+    )
+    judge = Judge(cache, [evicts])
+    program = subject.fitted(
+        parse("row-cache v1 sets=3 ways=1\ngather 5 6 7 8\nrepeat 4 gather 9 10\n")
+    )
+    assert program is not None
+    fault = judge.judge(program)
+    assert fault is not None
+    small = subject.smallest(judge, fault).program
+    rows = {row for operation in small.operations for row in plain(operation).rows}  # type: ignore[union-attr]
+    assert isinstance(small.config, RowCacheConfig)
+    assert rows == set(small.config.injected_sets)
+    assert subject.fitted(small) == small

@@ -9,7 +9,7 @@ from fixtures.reported_bugs import REPORTED_BUGS, ReportedBug, seen
 from fixtures.seeded_bugs import BUGS
 from gate.connect.implementation import BuiltIn
 from gate.judging.judge import Judge
-from properties.seeded_cache import SeededCache
+from gate.power.seeded import SeededCache
 from reference.errors import InputError
 from reference.expert_counters import hit_pct
 from reference.laws import EXPERT

@@ -16,7 +16,7 @@ from gate.cli import main
 from gate.judging.judge import Fault, Judge
 from gate.judging.shrink import candidates, shrink
 from gate.judging.verdict import MAX_WIDTH, failure_text, write_counterexample
-from properties.seeded_cache import SeededCache
+from gate.power.seeded import SeededCache
 from reference.expert_config import PROPOSAL_RULES
 from reference.laws import Broken
 from reference.program import Gather, Load, Operation, Program, Repeat, plain
@@ -173,7 +173,7 @@ def test_a_failure_is_told_in_fifteen_lines(fault: Fault, tmp_path: Path) -> Non
     """Law and sentence, the program with its step marked, expected and got, and the line that runs it again."""
     text = failure_text(fault, SeededCache("O-E06").declaration, OFF_BY_ONE, tmp_path / "a.prog")
     first, sentence, header, *body, expected, got, again = text.splitlines()
-    assert first == f"FAIL {fault.law.id} on O-E06 1"
+    assert first == f"FAIL {fault.law.id} on O-E06 seeded"
     assert sentence == f"  law: {fault.law.sentence}"
     assert header.strip().startswith("expert-cache v1 entry_bytes=")
     assert [line for line in body if line.startswith("  > ")] == [body[fault.broken.step - 1]]

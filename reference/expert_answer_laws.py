@@ -12,7 +12,7 @@ from itertools import cycle
 from reference import oracles
 from reference.backing_store import digest, expert_key, value
 from reference.expert_counter_laws import config_of, drops, fails, speculates
-from reference.laws import EXPERT, Case, Finding, Registry, compare, grown, offered
+from reference.laws import EXPERT, Case, Finding, Registry, compare, grown, hexadecimal, offered
 from reference.program import Ask, Prefetch, Retain, SetBudget, SetK
 from reference.sizing import cliff_bytes, token_demand_bytes
 from reference.timeline import Step
@@ -105,7 +105,9 @@ def delivered_bytes(case: Case) -> Findings:
         missed = {e for e, hit in zip(step.distinct, after.hits, strict=False) if not hit}
         failed = step.failing & missed
         whole = digest(value(expert_key(step.layer, expert)) for expert in step.valid)
-        yield compare(step.number, "digest", None if failed else whole, after.digest)
+        yield compare(
+            step.number, "digest", hexadecimal(None if failed else whole), hexadecimal(after.digest)
+        )
 
 
 @LAWS.law("answers/failed-read-is-absent", 1, needs="failed-read")
@@ -141,6 +143,16 @@ def failed_read_is_absent(case: Case) -> Findings:
 # --- what is resident -----------------------------------------------------------------------------
 
 
+@LAWS.law("residency/batch-stays", 2)
+def batch_stays(case: Case) -> Findings:
+    """After a load every expert of its batch is resident, unless the cache is off or its read failed."""
+    for step, _, after in case.around():
+        if step.is_load and step.budget_before and after.resident is not None and not drops(case):
+            there = {(step.layer, expert) for expert in set(step.distinct) - step.failing}
+            missing = sorted(there - after.resident)
+            yield compare(step.number, "experts of the batch not resident:", [], missing)
+
+
 @LAWS.law("residency/stack-distance", 1)
 def stack_distance(case: Case) -> Findings:
     """lru, layer: an expert hits iff what was used since, its own bytes included, fitted at every checkpoint."""
@@ -157,16 +169,6 @@ def stack_distance(case: Case) -> Findings:
             yield compare(step.number, "residency", held, after.hits)
         if after.resident is not None:
             yield compare(step.number, "resident", sorted(oracle.fits), sorted(after.resident))
-
-
-@LAWS.law("residency/batch-stays", 2)
-def batch_stays(case: Case) -> Findings:
-    """After a load every expert of its batch is resident, unless the cache is off or its read failed."""
-    for step, _, after in case.around():
-        if step.is_load and step.budget_before and after.resident is not None and not drops(case):
-            there = {(step.layer, expert) for expert in set(step.distinct) - step.failing}
-            missing = sorted(there - after.resident)
-            yield compare(step.number, "experts of the batch not resident:", [], missing)
 
 
 @LAWS.law("residency/set-and-counters", 2)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from reference.backing_store import digest, expert_key, value
 from reference.dropping import drop_cold
 from reference.expert_counter_laws import config_of
-from reference.laws import EXPERT, Case, Finding, Registry, compare, grown, offered
+from reference.laws import EXPERT, Case, Finding, Registry, compare, grown, hexadecimal, offered
 from reference.program import Answer, Load
 from reference.speculation_queue import Residents, SpeculationQueue
 from reference.timeline import Step
@@ -71,7 +71,7 @@ def top_expert_delivered(case: Case) -> Findings:
         if after.hits is None or before.resident is None or step.failing:
             continue
         whole = digest(value(expert_key(step.layer, expert)) for expert in _valid(step, experts))
-        yield compare(step.number, "digest", whole, after.digest)
+        yield compare(step.number, "digest", hexadecimal(whole), hexadecimal(after.digest))
 
 
 @LAWS.law("dropping/none-in-the-first-batch", 0, needs="dropping")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from reference.expert_counter_laws import config_of, drops, fails, speculates
-from reference.laws import EXPERT, Broken, Case, Finding, Registry, compare
+from reference.laws import EXPERT, Broken, Case, Finding, Registry, compare, hexadecimal
 from reference.lockstep import differences
 from reference.program import Operation, Outcome, Program, Retain, SetBudget, SetK, plain
 from reference.sizing import token_demand_bytes
@@ -70,7 +70,7 @@ def bytes_whatever_the_budget(case: Case) -> Findings:
             mine, theirs = case.outcome.answers[at], delivered.answers[at]
             if mine.digest is not None or theirs.digest is not None:
                 what = f"digest (and at a budget of {budget_bytes})"
-                yield compare(at + 1, what, theirs.digest, mine.digest)
+                yield compare(at + 1, what, hexadecimal(theirs.digest), hexadecimal(mine.digest))
 
 
 def _unresized(operations: Iterable[Operation], budget_bytes: int) -> tuple[Operation, ...]:

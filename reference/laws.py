@@ -135,7 +135,12 @@ def compare(step: int, what: str, expected: object, got: object) -> Finding:
 
 
 def _shown(value: object) -> str:
-    return "none" if value == [] else str(value)
+    return "none" if value in ([], None) else str(value)
+
+
+def hexadecimal(digest: int | None) -> str | None:
+    """A digest as it is written everywhere: 16 hexadecimal digits."""
+    return None if digest is None else f"{digest:016x}"
 
 
 def at_most(step: int, what: str, bound: int, got: int) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reference.laws import Broken, Finding
+from reference.laws import Broken, Finding, hexadecimal
 from reference.program import Answer, Outcome, Program
 from reference.run import run
 
@@ -32,7 +32,7 @@ def _offered(right: Answer, got: Answer, level: int) -> Iterator[tuple[str, obje
         yield "refusal", right.refusal, got.refusal
         yield "hits", right.hits, got.hits
         yield "read bytes", right.read_bytes, got.read_bytes
-        yield "digest", right.digest, got.digest
+        yield "digest", hexadecimal(right.digest), hexadecimal(got.digest)
     yield from _counters(right.counters, got.counters)
     if level >= 2:
         yield "resident", right.resident, got.resident

@@ -9,7 +9,17 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from reference.backing_store import digest, row_key, value
-from reference.laws import ROW, Case, Finding, Registry, at_most, compare, grown, offered
+from reference.laws import (
+    ROW,
+    Case,
+    Finding,
+    Registry,
+    at_most,
+    compare,
+    grown,
+    hexadecimal,
+    offered,
+)
 from reference.program import Answer, AskRows, Pin, Unpin
 from reference.row_counter_laws import EVICTIONS, PLACED, READAHEAD, all_grown, config_of
 from reference.row_pins import Pins
@@ -63,7 +73,7 @@ def delivered_bytes(case: Case) -> Findings:
     for step, _, after in case.around_rows():
         if step.is_gather and after.hits is not None:
             own = digest(value(row_key(step.table, row)) for row in step.distinct)
-            yield compare(step.number, "digest", own, after.digest)
+            yield compare(step.number, "digest", hexadecimal(own), hexadecimal(after.digest))
 
 
 @LAWS.law("row-answers/hits-change-nothing", 1)

@@ -127,7 +127,7 @@ def write_entries(report: Report, file: Path) -> None:
     """Append today's failures to a file as entries for review: link and reason are left to the reviewer."""
     year = datetime.date.today().replace(day=1) + datetime.timedelta(days=365)
     entries = []
-    for failure in report.failures:
+    for failure in report.smallest_failures:
         name = next(
             one.name
             for one in report.implementations

@@ -8,10 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
+from itertools import pairwise
 from typing import Any
 
 from reference.expert_config import Dropping, ExpertConfig
-from reference.program import Load, Operation, Plain, Program, Repeat, SetBudget
+from reference.program import (
+    MAX_REPEAT,
+    Load,
+    Operation,
+    Plain,
+    Program,
+    Repeat,
+    SetBudget,
+    plain,
+    times,
+)
 from reference.row_config import RowCacheConfig
 from reference.sizing import ModelShape
 
@@ -70,6 +81,8 @@ def candidates(program: Program) -> Iterator[Program]:
     for at in range(len(program.operations)):
         kept = program.operations[:at] + program.operations[at + 1 :]
         yield Program(program.config, kept)
+    for operations in _fewer(program.operations):
+        yield Program(program.config, operations)
     yield from _configurations(program)
     for at, operation in enumerate(program.operations):
         for smaller in _operations(operation):
@@ -93,6 +106,24 @@ def _lowered(items: tuple[int, ...], least: int = 0) -> Iterator[tuple[int, ...]
     """The tuple with one number lowered."""
     for at, number in enumerate(items):
         yield from ((*items[:at], n, *items[at + 1 :]) for n in lower(number, least))
+
+
+# --- fewer operations -----------------------------------------------------------------------------
+
+
+def _fewer(operations: tuple[Operation, ...]) -> Iterator[tuple[Operation, ...]]:
+    """One operation less: equal neighbours as one repeat; a repeat that takes another's place in time."""
+    for at, (one, next_one) in enumerate(pairwise(operations)):
+        if plain(one) == plain(next_one):
+            both = Repeat(min(times(one) + times(next_one), MAX_REPEAT), plain(one))
+            yield (*operations[:at], both, *operations[at + 2 :])
+    for at, burst in enumerate(operations):
+        for gone in range(len(operations) if isinstance(burst, Repeat) else 0):
+            for ticks in (1, 2) if gone != at else ():
+                count = times(burst) + ticks * times(operations[gone])
+                longer = Repeat(min(count, MAX_REPEAT), plain(burst))
+                changed = (*operations[:at], longer, *operations[at + 1 :])
+                yield changed[:gone] + changed[gone + 1 :]
 
 
 # --- operations -----------------------------------------------------------------------------------

@@ -61,9 +61,13 @@ class Subject:
         trials = MAX_TRIALS_OF_A_HANG if fault.verdict == "hang" else MAX_TRIALS
 
         def fails(program: Program) -> bool:
-            return not can_run(self.declared, program) and judge.breaks(program, law) is not None
+            fitted = self.fitted(program)
+            return fitted is not None and judge.breaks(fitted, law) is not None
 
         small = shrink(fault.program, fails, trials)
+        small = (
+            self.fitted(small) or small
+        )  # what was run: with the places that a hash of its own needs
         if law is EVERY_OPERATION_ANSWERS:
             return replace(fault, program=small)
         return Judge(self.implementation, [law]).judge(small) or fault

@@ -8,7 +8,7 @@ from gate.report.model import PASS, Judged, Report
 from gate.show import print_table
 
 
-def print_report(report: Report) -> None:
+def print_report(report: Report, require_all: bool = False) -> None:
     """Print the verdicts and what goes with them; last, each broken law with its smallest program."""
     for cache in dict.fromkeys(one.cache for one in report.implementations):
         tested = [one for one in report.implementations if one.cache == cache]
@@ -16,10 +16,13 @@ def print_report(report: Report) -> None:
         print(f"{cache}: checks that held, by law")
         print_table(headings, rows)
         print()
-    for line in closing_lines(report):
+    for line in closing_lines(report, require_all):
         print(line)
     for failure in report.smallest_failures:
         print(f"\n{failure.text}")
+    for text in report.failed_tests.values():
+        if text.startswith(("deviation ", "the witness ")):
+            print(f"\nFAIL {text}")
 
 
 def verdict_matrix(report: Report, tested: list[Judged]) -> tuple[list[str], list[list[str]]]:
@@ -34,7 +37,7 @@ def verdict_matrix(report: Report, tested: list[Judged]) -> tuple[list[str], lis
     return ["law", *names], rows
 
 
-def closing_lines(report: Report) -> Iterator[str]:
+def closing_lines(report: Report, require_all: bool = False) -> Iterator[str]:
     """Programs, golden tables, tests, skips, laws never exercised, and the verdict."""
     settings = report.settings
     told = ("profile {profile}", "seed {seed}", "{engine} engine", "Python {python}")
@@ -53,13 +56,15 @@ def closing_lines(report: Report) -> Iterator[str]:
     never = sorted({f"{v.law} ({v.connect})" for v in report.never_exercised})
     if never:
         yield f"never exercised: {', '.join(never)}"
-    yield f"verdict: {closing_verdict(report)}"
+    yield f"verdict: {closing_verdict(report, require_all)}"
 
 
-def closing_verdict(report: Report) -> str:
-    """The last word."""
+def closing_verdict(report: Report, require_all: bool = False) -> str:
+    """The last word; with `require_all` a law that was never exercised is a failure."""
     if not report.complete:
         return "the run did not complete"
     if report.failed:
         return "FAIL"
+    if require_all and report.never_exercised:
+        return "FAIL: laws that were never exercised, and --require-all"
     return "nothing was judged" if report.judged_nothing else "pass"
