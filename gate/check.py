@@ -1,7 +1,7 @@
 """`cachegate check`: the gate. Runs the laws and golden tables through pytest and tells the verdicts.
 
-Without an implementation named, the reference itself is judged, with the golden tables and the suite's own tests; with
-one, only the laws of its kind of cache are run on it.
+Without an implementation named, the reference itself is judged, with the fast engines, golden tables and the audit of
+the recorded runs; with one, only the laws of its kind of cache are run on it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,14 @@ from reference.laws import EXPERT, ROW
 
 ROOT = Path(__file__).resolve().parent.parent
 LAW_TESTS = "properties/test_laws.py"
+OF_THE_TOOL = (
+    *("artefact_readers", "capabilities", "check", "curve_command", "curve_plot", "deviations"),
+    *("drivers", "grow_command", "history", "hostile_input", "house", "metrics", "metrics_live"),
+    *("minimal", "new_table", "objects", "power", "process", "profiles", "program_text"),
+    *("protocol", "qualify", "remeasure", "report", "row_traces", "rows_command", "scrape"),
+    *("shrink", "smoke", "trace_reader", "whole_files", "wire", "witnesses"),
+)
+"""Tests of the tool itself, properties/test_*.py: who runs the gate need not run them; `pytest` runs them all."""
 PASSED, FAILED, UNUSABLE, NOTHING_JUDGED = 0, 1, 2, 3
 PYTEST_USAGE = 4
 MAX_WORKERS = 256
@@ -151,6 +159,7 @@ def _arguments(args: argparse.Namespace) -> Iterator[str]:
     yield from (
         str(ROOT / place) for place in ([LAW_TESTS] if judged else ["properties", "regressions"])
     )
+    yield from (f"--ignore={ROOT / 'properties' / f'test_{name}.py'}" for name in OF_THE_TOOL)
     yield from ("--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml"), "-q", "--no-header")
     yield from ("-n", args.workers, "--profile", args.profile)
     yield from ("--counterexamples", str(Path(args.counterexamples).resolve()))

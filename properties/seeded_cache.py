@@ -1,4 +1,4 @@
-"""Which seeded bug is connected as a Python object, by its connect string? (gate/power/seeded.py: all of them, directly.)"""
+"""Which seeded bug is connected by a connect string? (gate/power/seeded.py judges all of them directly.)"""
 
 from __future__ import annotations
 

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fixtures.seeded_bugs import BUGS
+from fixtures.seeded_bugs.functions import FUNCTION_BUGS
 from fixtures.seeded_bugs.requirements import REQUIREMENTS
 from gate.power.cases import DERANDOMIZED
+from gate.power.functions import MOST_QUESTIONS, first_caught
 from gate.power.matrix import LAWS, Matrix, matrix
 from gate.power.score import Score, scores
-from gate.power.summary import FAST_S, Row, Trouble, as_json, rows, times, troubles
+from gate.power.summary import FAST_S, Row, Trouble, as_json, quantile, rows, times, troubles
 from gate.power.views import VIEWS
 from gate.show import print_table
 from reference.errors import InputError
@@ -62,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
     )
     late = [trouble for view in views for trouble in troubles(done, view)]
     _print_troubles(late)
+    _print_functions(seeds)
     laws = None if args.no_matrix else matrix(bugs, args.workers)
     if laws is not None:
         _print_matrix(laws)
@@ -105,6 +108,16 @@ def _print_troubles(late: Sequence[Trouble]) -> None:
         )
 
 
+def _print_functions(seeds: Sequence[int]) -> None:
+    found = [first_caught(bug, seed) for bug in FUNCTION_BUGS for seed in seeds]
+    numbers = sorted(caught[0] if caught else MOST_QUESTIONS + 1 for caught in found)
+    caught = sum(number <= MOST_QUESTIONS for number in numbers)
+    print(
+        f"\nsizing functions: {len(FUNCTION_BUGS)} bugs, caught in {caught} of {len(found)} runs, "
+        f"first at question {quantile(numbers, 0.5)} in the median, {numbers[-1]} at most"
+    )
+
+
 def _print_matrix(laws: Matrix) -> None:
     print("\nlaws but lockstep, what each catches, and what it alone catches at some level:")
     for law in LAWS:
@@ -119,7 +132,7 @@ def _print_matrix(laws: Matrix) -> None:
 
 
 def _print_requirements(bugs: Sequence[str]) -> None:
-    broken = {BUGS[bug].requirement for bug in bugs}
+    broken = {BUGS[bug].requirement for bug in bugs} | {bug.requirement for bug in FUNCTION_BUGS}
     without = [name for name in REQUIREMENTS if name not in broken]
     print(f"requirements with no bug: {' '.join(without) or 'none'}")
 
