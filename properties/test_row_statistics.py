@@ -35,6 +35,7 @@ from replay.gathers import Gathers
 from replay.rows import RowReplay
 
 SEEDS = st.integers(0, MASK64)
+pytestmark = pytest.mark.usefixtures("more_than_quick")
 sampled = settings(max_examples=5)
 
 ENGINE_SETS = 10_000

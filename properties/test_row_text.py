@@ -86,6 +86,7 @@ def test_equal_parts_differ_by_one_token_at_most(count: int, parts: int) -> None
     assert max(sizes) - min(sizes) <= 1
 
 
+@pytest.mark.usefixtures("more_than_quick")
 def test_the_emulation_looks_up_as_often_as_published(requests: list[Request]) -> None:
     """One head per order: 463 thousand lookups, an eighth of 3.70 million, of 177 thousand rows."""
     lookups, distinct = 0, set()
