@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
+from fixtures.profiles import SEEDS
 from fixtures.small_routings import Routing, routing, single_loads
 from reference.expert_config import POLICIES
 from reference.policy_replay import replay_policy
@@ -17,7 +17,6 @@ from reference.sizing import cliff_bytes, token_demand_bytes, total_expert_bytes
 from replay import kernel, thresholds
 from replay.curve import ONE_PASS, Curve
 
-SEEDS = st.integers(0, (1 << 64) - 1)
 Counts = tuple[int, ...]
 """turn, decode, lookups, hits, read_bytes, evictions and rereads of one segment."""
 

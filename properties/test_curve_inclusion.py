@@ -12,14 +12,12 @@ from random import Random
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from fixtures.expert_histories import history
+from fixtures.profiles import SEEDS
 from fixtures.small_routings import routing
 from reference.policy_replay import Routed, replay_policy
 from reference.sizing import ModelShape, total_expert_bytes
-
-SEEDS = st.integers(0, (1 << 64) - 1)
 
 
 def drawn_budgets(random: Random, shape: ModelShape) -> tuple[int, int]:

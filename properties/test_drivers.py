@@ -10,10 +10,10 @@ from random import Random
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from fixtures import expert_programs, row_programs
 from fixtures.example_drivers import ENGINE_RULES, KINDS, LANGUAGES, NoCompiler, build
+from fixtures.profiles import SEEDS
 from gate.connect.capabilities import can_run
 from gate.connect.connecting import connect
 from gate.connect.fitting import fit
@@ -29,7 +29,6 @@ from reference.lockstep import differences
 from reference.program import Program
 from reference.run import run
 
-SEEDS = st.integers(0, (1 << 64) - 1)
 RULES = {
     "proposal": (PROPOSAL_RULES, ""),
     "exact": (EXACT_BYTES, "budget_rule=bytes"),

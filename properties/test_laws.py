@@ -12,10 +12,9 @@ from random import Random
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from fixtures import expert_programs, row_programs
-from fixtures.profiles import FIND
+from fixtures.profiles import FIND, SEEDS
 from gate.connect.connecting import connect
 from gate.connect.implementation import BUILT_IN_RULES
 from gate.judging.deviations import Deviation, read_deviations
@@ -32,7 +31,6 @@ from reference.program import Program
 ROOT = Path(__file__).resolve().parent.parent
 COMMITTED = ROOT / "regressions" / "counterexamples"
 OWN_DEVIATIONS = ROOT / "regressions" / "deviations.toml"
-SEEDS = st.integers(0, (1 << 64) - 1)
 LAW_IDS = [law.id for law in (EVERY_OPERATION_ANSWERS, *ALL_LAWS)]
 
 

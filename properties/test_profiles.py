@@ -36,7 +36,7 @@ for name in ("quick", "gate", "nightly"):
 DRAW_PROGRAMS = """
 import sys
 from random import Random
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
 from fixtures import expert_programs, profiles
 from reference.expert_config import PROPOSAL_RULES
 from reference.program_text import format_program
@@ -44,10 +44,27 @@ from reference.program_text import format_program
 profiles.load(sys.argv[1])
 
 @settings(max_examples=int(sys.argv[2]))
-@given(st.integers(0, (1 << 64) - 1))
+@given(profiles.SEEDS)
 def draw(seed):
     for family in sorted(expert_programs.FAMILIES):
         print(format_program(expert_programs.expert_program(Random(seed), family, PROPOSAL_RULES)))
+
+draw()
+"""
+
+DRAW_SEEDS = """
+import sys
+from hypothesis import given
+from fixtures import profiles
+
+sys.path.insert(0, "")
+for name in sys.argv[1:]:
+    __import__(name)
+profiles.load("gate")
+
+@given(profiles.SEEDS)
+def draw(seed):
+    print(seed)
 
 draw()
 """
@@ -121,6 +138,14 @@ def test_two_runs_draw_the_same_programs(name: str, run: Run, more_than_quick: N
     first = run("-c", DRAW_PROGRAMS, name, str(DRAWS), PYTHONHASHSEED="0")
     assert first.count("expert-cache v1") == DRAWS * len(expert_programs.FAMILIES)
     assert run("-c", DRAW_PROGRAMS, name, str(DRAWS), PYTHONHASHSEED="1", CI="1") == first
+
+
+def test_seeds_do_not_depend_on_what_is_imported(run: Run, tmp_path: Path) -> None:
+    """Hypothesis draws constants from the source of imported modules; a module more changes no program."""
+    (tmp_path / "constants.py").write_text(f"KNOWN = {[7**n for n in range(2, 22)]}\n")
+    drawn = run("-c", DRAW_SEEDS).split()
+    assert len(set(drawn)) == hypothesis.settings.get_profile("gate").max_examples
+    assert run("-c", DRAW_SEEDS, "constants").split() == drawn
 
 
 def test_two_nightly_runs_draw_different_programs(run: Run, more_than_quick: None) -> None:

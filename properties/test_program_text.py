@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from fixtures import expert_programs, row_programs
 from fixtures.any_operations import EXPERT_OPERATIONS, ROW_OPERATIONS, repeated
+from fixtures.profiles import SEEDS
 from gate.cli import main
 from gate.connect.implementation import BUILT_IN_RULES
 from reference.errors import InputError
@@ -24,7 +25,6 @@ from reference.run import run
 from reference.sizing import ModelShape
 from reference.text_line import MAX_WORDS
 
-SEEDS = st.integers(0, (1 << 64) - 1)
 HEADER = "expert-cache v1 entry_bytes=2,3,- experts=4 k=2 budget_bytes=10"
 
 # Both ways

@@ -17,12 +17,11 @@ from random import Random
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from fixtures.profiles import SEEDS
 from fixtures.row_programs import census
 from reference import row_statistics
-from reference.hashing import MASK64
 from reference.laws import Case, Finding, Run
 from reference.program import Answer, Gather, Outcome, Program
 from reference.row_config import RowCacheConfig
@@ -34,7 +33,6 @@ from replay import kernel
 from replay.gathers import Gathers
 from replay.rows import RowReplay
 
-SEEDS = st.integers(0, MASK64)
 pytestmark = pytest.mark.usefixtures("more_than_quick")
 sampled = settings(max_examples=5)
 

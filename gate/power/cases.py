@@ -9,10 +9,9 @@ from functools import lru_cache
 from random import Random
 
 from hypothesis import given, seed, settings
-from hypothesis import strategies as st
 
 from fixtures import expert_programs, row_programs
-from fixtures.profiles import FIND, register
+from fixtures.profiles import FIND, SEEDS, register
 from reference.expert_config import Rules
 from reference.laws import EXPERT
 from reference.program import Outcome, Program
@@ -50,7 +49,7 @@ def draws(run_seed: int) -> tuple[int, ...]:
     drawn: list[int] = []
 
     @settings(profile, derandomize=run_seed == DERANDOMIZED, phases=FIND)
-    @given(st.integers(0, (1 << 64) - 1))
+    @given(SEEDS)
     def draw(number: int) -> None:
         drawn.append(number)
 
