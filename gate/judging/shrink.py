@@ -7,6 +7,7 @@ with any one number lowered by one, halved, or set to its least, it no longer fa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from itertools import pairwise
 from typing import Any
@@ -91,9 +92,13 @@ def candidates(program: Program) -> Iterator[Program]:
 
 
 def lower(number: int, least: int = 0) -> list[int]:
-    """Numbers below `number` worth trying: the least, half, a quarter less, a sixteenth less, one less."""
-    tries = [least, least + 1, number // 2, number - number // 4, number - number // 16, number - 1]
-    return [n for n in dict.fromkeys(tries) if least <= n < number]
+    """Numbers below `number` worth trying: the two least, then steps that halve, down to one less.
+
+    So the least number that fails is found as by bisection, however wide the number is.
+    """
+    steps = [(number - least) >> halved for halved in range((number - least).bit_length())]
+    tries = dict.fromkeys((least, least + 1, *(number - step for step in steps)))
+    return [n for n in tries if n < number]
 
 
 def _shorter(items: tuple[Any, ...], least: int = 0) -> Iterator[tuple[Any, ...]]:
@@ -261,8 +266,11 @@ def _without_layers(program: Program, config: ExpertConfig) -> Iterator[Program]
 def _without_tables(program: Program, config: RowCacheConfig) -> Iterator[Program]:
     """The cache without one table."""
     for gone in range(len(config.sets) if len(config.sets) > 1 else 0):
-        fewer = replace(config, sets=config.sets[:gone] + config.sets[gone + 1 :])
-        yield Program(fewer, _renumbered(program.operations, "table", gone))
+        fewer = config.sets[:gone] + config.sets[gone + 1 :]
+        with suppress(ValueError):  # an injected set may be one that only this table has
+            yield Program(
+                replace(config, sets=fewer), _renumbered(program.operations, "table", gone)
+            )
 
 
 def _renumbered(operations: Sequence[Operation], place: str, gone: int) -> tuple[Operation, ...]:
