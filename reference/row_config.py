@@ -9,7 +9,8 @@ declares its own. At 4 ways every one of them moves the measured hit rates by 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal, get_args, get_origin, get_type_hints
 
 from reference.errors import printable
@@ -115,12 +116,9 @@ class RowCacheConfig:
         _require(0 <= self.hash_seed < 1 << 64, "hash_seed", "0 to 2^64-1", self.hash_seed)
 
     def _check_choices(self) -> None:
-        hints = get_type_hints(type(self))
-        for choice in fields(self):
-            if get_origin(hints[choice.name]) is Literal:
-                known = get_args(hints[choice.name])
-                chosen = getattr(self, choice.name)
-                _require(chosen in known, choice.name, " or ".join(map(repr, known)), chosen)
+        for name, known in _choices().items():
+            chosen = getattr(self, name)
+            _require(chosen in known, name, " or ".join(map(repr, known)), chosen)
 
     def _check_sets_of(self, row: int, sets: tuple[int, ...]) -> None:
         name = f"injected_sets[{row}]"
@@ -134,6 +132,13 @@ class RowCacheConfig:
         _require(len(columns) == self.sketch_rows, name, f"{self.sketch_rows} columns", columns)
         inside = all(0 <= column < self.sketch_width for column in columns)
         _require(inside, name, f"columns from 0 to {self.sketch_width - 1}", columns)
+
+
+@cache
+def _choices() -> dict[str, tuple[object, ...]]:
+    """The fields that are a choice of words, with the words; worked out once, as it is slow."""
+    hints = get_type_hints(RowCacheConfig)
+    return {name: get_args(hint) for name, hint in hints.items() if get_origin(hint) is Literal}
 
 
 def _require(holds: bool, name: str, expected: str, got: object) -> None:
