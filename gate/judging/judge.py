@@ -11,6 +11,7 @@ from reference import (
     expert_answer_laws,
     expert_counter_laws,
     expert_dropping_laws,
+    expert_order_laws,
     expert_relations,
     expert_speculation_laws,
     row_admission_laws,
@@ -34,6 +35,7 @@ EVERY_OPERATION_ANSWERS = Law(
 ALL_LAWS: tuple[Law, ...] = (
     *expert_counter_laws.LAWS.laws,
     *expert_answer_laws.LAWS.laws,
+    *expert_order_laws.LAWS.laws,
     *expert_speculation_laws.LAWS.laws,
     *expert_dropping_laws.LAWS.laws,
     *expert_relations.LAWS.laws,

@@ -17,7 +17,7 @@ from gate.show import Progress
 from reference.laws import Case, Law
 from reference.program import Program
 
-MOST_CASES = 60
+MOST_CASES = 40
 """Cases of the derandomized run a law is tried on."""
 
 LEVELS = (0, 1, 2, 3)

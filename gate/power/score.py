@@ -18,9 +18,6 @@ from gate.power.views import GATE, VIEWS, View
 from gate.show import Progress
 from reference.laws import EXPERT, ROW
 
-OTHER_CASES = 60
-"""Cases a bug is tried on from the views other than the gate's."""
-
 
 @dataclass(frozen=True, slots=True)
 class Caught:
@@ -85,13 +82,15 @@ def _others(bug_id: str, seed: int, views: Sequence[View]) -> dict[str, Caught |
     waiting = {view: view.judge(bug) for view in views}
     found: dict[str, Caught | None] = {view.id: None for view in views}
     relations = [law for law in laws_of(whole.declaration) if law.id in RELATIONS]
-    for number, case in enumerate(cases(bug.cache, bug.rules, seed)[:OTHER_CASES], 1):
-        if not waiting:
+    for number, case in enumerate(
+        cases(bug.cache, bug.rules, seed)[: max((v.cases for v in views), default=0)], 1
+    ):
+        if not any(number <= view.cases for view in waiting):
             break
         trial = Trial.of(whole, case)
         if not (trial.differs or trial.breaks_any(relations)):
             continue
-        for view, judge in list(waiting.items()):
+        for view, judge in [(v, j) for v, j in waiting.items() if number <= v.cases]:
             fault = judge.judge(fit(case.program, judge.implementation.declaration))
             if fault is not None:
                 found[view.id] = Caught(fault.law.id, number, case.family, 0.0)

@@ -23,6 +23,7 @@ class View:
         floors: by cache, the least share of its bugs that must be caught in every run.
         lockstep: the reference is run beside it.
         own_hash: a row cache places its rows in a way the gate does not know.
+        cases: on how many cases a bug is tried.
     """
 
     id: str
@@ -31,6 +32,7 @@ class View:
     floors: dict[str, float] = field(hash=False)
     lockstep: bool = True
     own_hash: bool = False
+    cases: int = 60
 
     def judge(self, bug: SeededBug) -> Judge:
         """A judge of one bug with the laws of this view."""
@@ -45,6 +47,8 @@ VIEWS = (
     View("L2", "all laws, level 2", 2, {EXPERT: 0.95, ROW: 0.9}),
     View("L1", "all laws, level 1", 1, {EXPERT: 0.95, ROW: 0.9}),
     View("L0", "all laws, counters alone", 0, {EXPERT: 0.8, ROW: 0.75}),
-    View("hash", "own hash, level 1", 1, {ROW: 0.3}, own_hash=True),
-    View("free", "without lockstep, level 3", 3, {EXPERT: 0.9, ROW: 0.4}, lockstep=False),
+    View("hash", "own hash, level 1", 1, {ROW: 0.3}, own_hash=True, cases=40),
+    View(
+        "free", "without lockstep, level 3", 3, {EXPERT: 0.9, ROW: 0.4}, lockstep=False, cases=100
+    ),
 )
