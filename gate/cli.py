@@ -35,6 +35,8 @@ COMMANDS = {
     "replay": ("gate.replay", "one program step by step, implementations beside the reference"),
     "compare": ("gate.compare", "what changed between two reports of the gate"),
     "power": ("gate.power.command", "what the gate catches of the seeded bugs, and how fast"),
+    "exhaust": ("gate.bulk.exhaust", "every small program, modulo renaming"),
+    "storm": ("gate.bulk.storm", "as many random programs as time allows"),
     "audit": ("gate.audit.command", "judge recorded runs and routing traces of the engine"),
     "curve": (
         "gate.curve.command",
