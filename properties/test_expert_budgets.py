@@ -48,6 +48,14 @@ def test_a_model_without_experts_has_no_budget() -> None:
     assert dense.count("budget_bytes") == 0
 
 
+def test_a_model_without_experts_shrinks_by_layers_that_are_not_there() -> None:
+    """Under policy layer a shrink divides the budget among the MoE layers, of which there may be none."""
+    dense = history(
+        "end; budget 0", entry_bytes="-", budget_bytes=1, policy="layer", budget_rule="bytes"
+    )
+    assert dense.count("budget_bytes") == 0
+
+
 @pytest.mark.parametrize(
     "opened, requests, budget, resizes",
     [

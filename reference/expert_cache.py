@@ -236,8 +236,9 @@ class ExpertCache:
         if not eviction.is_partitioned(self.config.policy):
             self._evict(self.budget_bytes, list(self.residents), set())
             return
-        slice_bytes = self.budget_bytes // len(self.shape.moe_layers)
-        for layer in self.shape.moe_layers:
+        layers = self.shape.moe_layers
+        for layer in layers:
+            slice_bytes = self.budget_bytes // len(layers)
             self._evict(slice_bytes, eviction.of_layer(self.residents, layer), set())
 
     # --- speculation ------------------------------------------------------------------------------------------------
