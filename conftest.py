@@ -33,10 +33,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Load the Hypothesis profile the run asked for; `nightly` starts from a fresh seed, which the report tells."""
+    """Load the Hypothesis profile and seed the run asked for; `nightly` has a fresh one, which the report tells."""
     from fixtures import profiles  # noqa: PLC0415 - Hypothesis is not imported before pytest is configured
 
-    profiles.load(config.getoption("--profile"))
+    seeded = config.option.hypothesis_seed is not None
+    profiles.load(config.getoption("--profile"), seeded=seeded)
     if config.getoption("--profile") == "nightly" and config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(secrets.randbits(32))
 

@@ -38,6 +38,7 @@ OF_THE_TOOL = (
 PASSED, FAILED, UNUSABLE, NOTHING_JUDGED = 0, 1, 2, 3
 PYTEST_USAGE = 4
 MAX_WORKERS = 256
+MAX_SEED = (1 << 64) - 1
 SECONDS_TO_END = 20
 
 
@@ -48,6 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="quick",
         choices=["quick", "gate", "nightly"],
         help="how many programs a law is tried on (default quick)",
+    )
+    parser.add_argument(
+        "--seed",
+        metavar="N",
+        help="other programs of the same profile (default: quick and gate the same ones each time, "
+        "nightly fresh ones)",
     )
     parser.add_argument("-n", dest="workers", default="auto", help="parallel workers (auto)")
     for option in ("--expert-cache", "--row-cache"):
@@ -77,6 +84,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--require-all", action="store_true", help="a law that was never exercised is a failure"
     )
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="name the laws that were never exercised"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -97,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
         report = from_file(str(report_file))
         if report.failed and not report.only_laws_failed:
             print(log_file.read_text(errors="replace"))
-    print_report(report, args.require_all)
+    print_report(report, args.require_all, args.verbose)
     for name in args.report:
         write_report(report, name)
     if args.write_deviations:
@@ -110,6 +120,8 @@ def _check_settings(args: argparse.Namespace) -> None:
     check_names(args.report)
     if args.workers != "auto":
         count_of(args.workers, "-n", 0, MAX_WORKERS)
+    if args.seed is not None:
+        count_of(args.seed, "--seed", 0, MAX_SEED)
     if args.bench_data is not None and not Path(args.bench_data).is_dir():
         raise InputError(
             f"{printable(args.bench_data)} is no folder",
@@ -162,6 +174,7 @@ def _arguments(args: argparse.Namespace) -> Iterator[str]:
     yield from (f"--ignore={ROOT / 'properties' / f'test_{name}.py'}" for name in OF_THE_TOOL)
     yield from ("--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml"), "-q", "--no-header")
     yield from ("-n", args.workers, "--profile", args.profile)
+    yield from [f"--hypothesis-seed={args.seed}"] if args.seed is not None else []
     yield from ("--counterexamples", str(Path(args.counterexamples).resolve()))
     for option, values in (
         ("--expert-cache", args.expert_cache),

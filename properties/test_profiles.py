@@ -6,6 +6,7 @@ What is claimed of runs is shown on runs: each is a process of its own, in a fol
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import subprocess
 import sys
@@ -146,6 +147,20 @@ def test_seeds_do_not_depend_on_what_is_imported(run: Run, tmp_path: Path) -> No
     drawn = run("-c", DRAW_SEEDS).split()
     assert len(set(drawn)) == hypothesis.settings.get_profile("gate").max_examples
     assert run("-c", DRAW_SEEDS, "constants").split() == drawn
+
+
+def test_a_seed_asked_for_is_used(run: Run, tmp_path: Path, more_than_quick: None) -> None:
+    """Another seed, other programs, hence other counts of checks, in a profile that else draws the same ones."""
+    seeds = ((), ("--hypothesis-seed=1",), ("--hypothesis-seed=1",), ("--hypothesis-seed=2",))
+    reports = [
+        json.loads(report(run, tmp_path / str(number), 0, *options))
+        for number, options in enumerate(seeds)
+    ]
+    derandomized, first, again, second = (found["verdicts"] for found in reports)
+    assert first == again
+    assert derandomized != first
+    assert first != second
+    assert reports[1]["settings"]["seed"] == "1"
 
 
 def test_two_nightly_runs_draw_different_programs(run: Run, more_than_quick: None) -> None:
