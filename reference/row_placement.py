@@ -19,6 +19,8 @@ from reference.hashing import GOLDEN_GAMMA, MASK64, mix, xxh3_64
 from reference.row_config import RowCacheConfig
 
 SECOND_SET_SALT = 0xA0761D6478BD642F
+MOST_REMEMBERED = 1 << 16
+"""Sites that are kept, so that a row looked up again is not hashed again."""
 
 
 class RowSite(NamedTuple):
@@ -38,9 +40,18 @@ class RowPlacement:
         self._config = config
         self._sets = sets
         self._salts = [(j + 1) * GOLDEN_GAMMA & MASK64 for j in range(config.sketch_rows)]
+        self._remembered: dict[int, RowSite] = {}
 
     def site(self, row: int) -> RowSite:
         """Everything that the id of `row` decides."""
+        known = self._remembered.get(row)
+        if known is None:
+            known = self._placed(row)
+            if len(self._remembered) < MOST_REMEMBERED:
+                self._remembered[row] = known
+        return known
+
+    def _placed(self, row: int) -> RowSite:
         h = xxh3_64(row, self._config.hash_seed)
         sets = self._config.injected_sets.get(row) or self._hashed_sets(h)
         columns = self._config.injected_columns.get(row) or self._hashed_columns(h)
