@@ -28,7 +28,8 @@ from reference.laws import EXPERT, ROW
 ROOT = Path(__file__).resolve().parent.parent
 LAW_TESTS = "properties/test_laws.py"
 OF_THE_TOOL = (
-    *("artefact_readers", "capabilities", "check", "curve_command", "curve_plot", "deviations"),
+    *("action", "artefact_readers", "capabilities", "check", "curve_command", "curve_plot"),
+    *("deviations", "kind", "needs", "own_hash", "replay", "rungs"),
     *("drivers", "grow_command", "history", "hostile_input", "house", "metrics", "metrics_live"),
     *("minimal", "new_table", "objects", "power", "process", "profiles", "program_text"),
     *("protocol", "qualify", "remeasure", "report", "row_traces", "rows_command", "scrape"),

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 from gate.connect.capabilities import can_run
 from gate.connect.connecting import connect
 from gate.connect.implementation import Failure
+from gate.judging.judge import LOCKSTEP
+from gate.judging.own_hash import has_one_set
 from gate.judging.subject import Subject
+from gate.replay_page import Shown, to_page
 from gate.show import print_table
 from reference.errors import InputError, printable
 from reference.expert_config import ExpertConfig
 from reference.laws import EXPERT, ROW
-from reference.lockstep import differences
-from reference.program import Answer, Outcome, Program
+from reference.program import Answer, Program
 from reference.program_header import format_header
 from reference.program_text import format_operation, parse
 from reference.run import run as run_reference
@@ -23,6 +26,8 @@ from replay.lines import open_regular
 REFERENCE = "reference"
 MAX_PROGRAM_BYTES = 1 << 24
 MAX_SHOWN = 48
+QUIET = ("skip ", "note: ")
+"""How lines begin that tell of no failure."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,45 +40,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the steps; exit code 1 when an implementation breaks a law or differs from the reference."""
+    """Print the steps; exit code 1 when an implementation breaks a law, or differs where it can be told."""
     program = read_program(args.file)
-    cache = EXPERT if isinstance(program.config, ExpertConfig) else ROW
-    outcomes = {REFERENCE: run_reference(program)}
-    verdicts: list[str] = []
-    skips: list[str] = []
+    runs = {REFERENCE: Shown(program, run_reference(program))}
+    told: list[str] = []
     for text in args.on:
-        implementation = connect(text, cache)
         try:
-            subject = Subject(text, implementation)
-            fitted = subject.fitted(program)
-            if fitted is None:
-                skips.append(f"skip on {text}: {can_run(subject.declared, program)}")
-                continue
-            outcomes[text] = implementation.run(fitted)
-            fault = subject.judge().judge(fitted)
-            if fault is not None:
-                verdicts.append(
-                    f"{fault.verdict.upper()} {fault.law.id} on {text}: {fault.law.sentence}"
-                )
-                verdicts.append(f"  at step {fault.broken.step}: expected {fault.broken.expected}")
-                verdicts.append(f"  got {fault.broken.got}")
+            told += _run_on(text, program, runs)
         except Failure as failure:
-            verdicts.append(f"{failure.verdict.upper()} on {text}: {failure.detail}")
-        finally:
-            implementation.close()
-    differs: dict[str, int | None] = {
-        name: next((f.step for f in differences(program, outcome) if f), None)
-        for name, outcome in outcomes.items()
-        if name != REFERENCE
-    }
+            told.append(f"{failure.verdict.upper()} on {text}: {failure.detail}")
     if args.html is not None:
-        _write_page(args.html, program, outcomes, differs)
+        _write_page(args.html, program, runs)
     for line in format_header(program.config):
         print(line)
-    _print_steps(program, outcomes, differs)
-    for line in (*skips, *verdicts):
+    _print_steps(program, runs)
+    for line in told:
         print(line)
-    return 1 if verdicts else 0
+    failed = any(not line.startswith(QUIET) for line in told)
+    return 1 if failed or any(shown.differs is not None for shown in runs.values()) else 0
+
+
+def _run_on(text: str, program: Program, runs: dict[str, Shown]) -> Iterator[str]:
+    """Run it on one implementation, and judge it; gives what is to be told beside the steps."""
+    implementation = connect(text, EXPERT if isinstance(program.config, ExpertConfig) else ROW)
+    try:
+        subject = Subject(text, implementation)
+        fitted = subject.fitted(program)
+        if fitted is None or fitted.operations != program.operations:
+            yield f"skip on {text}: {can_run(subject.declared, program)}"
+            return
+        if (changed := format_header(fitted.config)[0]) != format_header(program.config)[0]:
+            yield f"note: {text} ran it as {changed}"
+        outcome = implementation.run(fitted)
+        judge = subject.judge()
+        beside = next((law for law in judge.laws if law.id in LOCKSTEP), None)
+        other = judge.breaks(fitted, beside) if beside is not None else None
+        known = subject.declared.places_are_known or has_one_set(fitted)
+        runs[text] = Shown(fitted, outcome, other.step if other is not None else None, known)
+        fault = judge.judge(fitted)
+        if fault is not None:
+            yield f"{fault.verdict.upper()} {fault.law.id} on {text}: {fault.law.sentence}"
+            yield f"  at step {fault.broken.step}: expected {fault.broken.expected}"
+            yield f"  got {fault.broken.got}"
+    finally:
+        implementation.close()
 
 
 def read_program(path: str) -> Program:
@@ -95,27 +105,21 @@ def read_program(path: str) -> Program:
         ) from None
 
 
-def _write_page(
-    file_name: str, program: Program, outcomes: dict[str, Outcome], differs: dict[str, int | None]
-) -> None:
-    from gate.replay_page import to_page  # noqa: PLC0415 - only for those who ask
-
+def _write_page(file_name: str, program: Program, runs: dict[str, Shown]) -> None:
     try:
-        Path(file_name).write_text(to_page(program, outcomes, differs), encoding="utf-8")
+        Path(file_name).write_text(to_page(program, runs), encoding="utf-8")
     except OSError as fault:
         problem = f"cannot write {printable(file_name)}: {fault.strerror}"
         raise InputError(problem, source="--html") from None
 
 
-def _print_steps(
-    program: Program, outcomes: dict[str, Outcome], differs: dict[str, int | None]
-) -> None:
+def _print_steps(program: Program, runs: dict[str, Shown]) -> None:
     rows = []
     for step, operation in enumerate(("(open)", *program.operations)):
         text = operation if isinstance(operation, str) else format_operation(operation)
-        for name, outcome in outcomes.items():
-            answer = (outcome.opened, *outcome.answers)[step]
-            mark = ">" if differs.get(name) == step else ""
+        for name, shown in runs.items():
+            answer = (shown.outcome.opened, *shown.outcome.answers)[step]
+            mark = ">" if shown.differs == step else ""
             label = text if name == REFERENCE else ""
             rows.append([mark, str(step) if label else "", _short(label), name, *_cells(answer)])
     headings = ["", "step", "operation", "on", "answer", "read", "resident, next victim first"]

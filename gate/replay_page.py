@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
+from itertools import accumulate
 
 from reference.expert_config import ExpertConfig
 from reference.program import Answer, Outcome, Program
 from reference.program_header import format_header
 from reference.program_text import format_operation
+from reference.row_timeline import Sites
 
 ROW, CELL, TEXT = 26, 46, 330
 MAX_STEPS = 400
@@ -24,14 +27,30 @@ figure { margin: 1rem 0; overflow-x: auto; }
 """
 
 
-def to_page(program: Program, outcomes: dict[str, Outcome], differs: dict[str, int | None]) -> str:
-    """One section an implementation; the first step that differs from the reference is marked.
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One implementation's run of the program.
 
     Args:
-        program: what was run.
-        outcomes: name -> outcome.
-        differs: name -> 1-based step of the first difference, 0 for the opening, None without one.
+        program: as it was run.
+        outcome: what came out.
+        differs: 1-based step of the first difference from the reference, 0 for the opening, None without one.
+        places_known: of a row cache: the gate knows where each row may sit.
     """
+
+    program: Program
+    outcome: Outcome
+    differs: int | None = None
+    places_known: bool = True
+
+
+Key = tuple[int, int]
+Groups = Callable[[Key], tuple[int, ...]]
+"""An entry -> the numbers of what it is coloured by; several where it may be in one of several."""
+
+
+def to_page(program: Program, runs: Mapping[str, Shown]) -> str:
+    """One section an implementation; the first step that differs from the reference is marked."""
     header = escape("\n".join(format_header(program.config)))
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -40,15 +59,33 @@ def to_page(program: Program, outcomes: dict[str, Outcome], differs: dict[str, i
         "<p>One line an operation, the entries resident after it, the next victim to the left; "
         "the bar to the right is the bytes or rows held, the mark on it the budget or capacity.</p>",
     ]
-    for name, outcome in outcomes.items():
-        mark = differs.get(name)
-        note = "" if mark is None else f" — differs from the reference at step {mark}"
-        parts.append(f"<h2>{escape(name + note)}</h2>")
-        parts.append(f"<figure>{_drawing(program, outcome, mark)}</figure>")
+    for name, shown in runs.items():
+        note = (
+            ""
+            if shown.differs is None
+            else f" — differs from the reference at step {shown.differs}"
+        )
+        what, groups = _colouring(shown)
+        parts.append(f"<h2>{escape(name + note)}</h2><p>Coloured by {what}.</p>")
+        parts.append(f"<figure>{_drawing(shown, groups)}</figure>")
     return "\n".join([*parts, "</body></html>\n"])
 
 
-def _drawing(program: Program, outcome: Outcome, mark: int | None) -> str:
+def _colouring(shown: Shown) -> tuple[str, Groups]:
+    """What the colours stand for: the set where it is known, else the layer or table."""
+    config = shown.program.config
+    if isinstance(config, ExpertConfig):
+        return "layer", lambda key: (key[0],)
+    if not shown.places_known:
+        return "table, as its hash is not known", lambda key: (key[0],)
+    sites = Sites(config)
+    first = [0, *accumulate(config.sets)]
+    either = ", in two colours where it may sit in either of two" * (config.candidate_sets == 2)
+    return f"set{either}", lambda key: tuple(first[key[0]] + at for at in sites.of(key).sets)
+
+
+def _drawing(shown: Shown, groups: Groups) -> str:
+    program, outcome = shown.program, shown.outcome
     answers = (outcome.opened, *outcome.answers)[: MAX_STEPS + 1]
     labels = ["(open)", *map(format_operation, program.operations[:MAX_STEPS])]
     widest = max((len(_held(answer)) for answer in answers), default=0)
@@ -58,7 +95,8 @@ def _drawing(program: Program, outcome: Outcome, mark: int | None) -> str:
     height = ROW * len(answers) + 4
     parts = [f'<svg width="{bars + 220}" height="{height}" role="img" aria-label="replay">']
     for step, (answer, label) in enumerate(zip(answers, labels, strict=False)):
-        parts.append(_line(step, answer, label, step == mark))
+        parts.append(_line(step, answer, label, step == shown.differs))
+        parts += (_entry(at, step, key, groups(key)) for at, key in enumerate(_held(answer)))
         parts.append(_bar(step, _fill(answer, names), most, bars))
     return "".join([*parts, "</svg>"])
 
@@ -72,15 +110,22 @@ def _line(step: int, answer: Answer, label: str, marked: bool) -> str:
     parts = [f'<text x="16" y="{y + 17}">{text}</text>']
     if marked:
         parts.append(f'<text x="0" y="{y + 17}" style="fill:#d33">&#9654;</text>')
-    for at, (group, item) in enumerate(_held(answer)):
-        colour = COLOURS[group % len(COLOURS)]
-        x = TEXT + CELL * at
-        parts.append(
-            f'<rect x="{x}" y="{y + 3}" width="{CELL - 3}" height="{ROW - 6}" fill="{colour}"/>'
-        )
-        shown = escape(f"{group}:{item}"[-6:])
-        parts.append(f'<text class="in" x="{x + 3}" y="{y + 17}">{shown}</text>')
     return "".join(parts)
+
+
+def _entry(at: int, step: int, key: Key, groups: tuple[int, ...]) -> str:
+    """One resident entry; as many colours beside each other as it has groups."""
+    x, y = TEXT + CELL * at, ROW * step
+    width = (CELL - 3) / max(1, len(groups))
+    colours = [COLOURS[group % len(COLOURS)] for group in groups]
+    parts = [
+        f'<rect x="{x + width * n:g}" y="{y + 3}" width="{width:g}" height="{ROW - 6}" fill="{colour}"/>'
+        for n, colour in enumerate(colours)
+    ]
+    name = f"{key[0]}:{key[1]}"
+    parts.append(f"<title>{name}</title>")
+    parts.append(f'<text class="in" x="{x + 3}" y="{y + 17}">{escape(name[-6:])}</text>')
+    return f"<g>{''.join(parts)}</g>"
 
 
 def _bar(step: int, filled: tuple[int, int], most: int, x: int) -> str:
@@ -95,7 +140,7 @@ def _bar(step: int, filled: tuple[int, int], most: int, x: int) -> str:
     )
 
 
-def _held(answer: Answer) -> Sequence[tuple[int, int]]:
+def _held(answer: Answer) -> Sequence[Key]:
     """What is resident, in victim order where it is known, up to MAX_HELD."""
     held = answer.order if answer.order is not None else sorted(answer.resident or ())
     return held[:MAX_HELD]

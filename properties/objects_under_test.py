@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from gate.connect.implementation import Declaration
 from reference.expert_session import ExpertSession
 from reference.program import Answer, Plain, SetBudget
+from reference.row_config import RowCacheConfig
 from reference.row_session import RowSession
 
 
@@ -28,6 +30,49 @@ class Row(RowSession):
     def opened(self) -> Answer:
         """What it says before the first operation."""
         return self.observe()
+
+
+class Bare(RowSession):
+    """The row cache's reference as one that has little and shows less."""
+
+    declaration = Declaration(
+        "bare",
+        "1",
+        "row-cache",
+        level=0,
+        capabilities=frozenset(),
+        row_settings={"placement": "own"},
+    )
+
+    def opened(self) -> Answer:
+        """What it says before the first operation."""
+        return self.observe()
+
+    def observe(self, done: Answer = Answer()) -> Answer:  # noqa: B008 - an Answer is a frozen value
+        """Four counters."""
+        counters = super().observe(done).counters
+        return Answer({name: counters[name] for name in ("lookups", "hits", "misses", "added")})
+
+
+class Elsewhere(Row):
+    """The row cache's reference under another hash, which it does not say."""
+
+    declaration = Declaration(
+        "elsewhere",
+        "1",
+        "row-cache",
+        capabilities=frozenset(),
+        row_settings={"placement": "own"},
+    )
+
+    def __init__(self, config: RowCacheConfig) -> None:
+        super().__init__(replace(config, hash_seed=7))
+
+
+class WithoutWays(Row):
+    """It declares sets of a number of ways that is none."""
+
+    declaration = Declaration("row", "1", "row-cache", row_settings={"ways": "some"})
 
 
 class Plainly:
@@ -68,6 +113,8 @@ class WillNotOpen(Plainly):
 
 class Loops(Plainly):
     """It never comes back, and swallows every exception it can."""
+
+    level = 1
 
     def apply(self, operation: Plain) -> Answer:
         """A loop without an end."""

@@ -14,8 +14,10 @@ from gate.bringup.ladder import ladder
 from gate.connect.capabilities import can_run
 from gate.connect.fitting import fit
 from gate.connect.implementation import EXPERT_CAPABILITIES, ROW_CAPABILITIES, Declaration
+from gate.connect.offers import KNOWN_PLACES, offers_of
+from gate.judging.judge import lacks
 from reference.expert_config import EXACT_BYTES, PROPOSAL_RULES
-from reference.laws import EXPERT, ROW
+from reference.laws import EXPERT, ROW, SHARED_PLACEMENT, SHARED_SETS
 from reference.program_text import parse
 
 EVERYTHING = {
@@ -152,7 +154,105 @@ def test_what_is_fitted_can_be_run(seed: int, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("cache", [EXPERT, ROW])
 def test_every_rung_that_needs_nothing_is_for_all(cache: str) -> None:
-    """A driver without any capability climbs all rungs that name none."""
+    """A driver without any capability can be given just the programs of the rungs that name none."""
     bare = replace(EVERYTHING[cache], capabilities=frozenset())
     for rung in ladder(cache):
-        assert (can_run(bare, rung.program) == "") == (rung.capability == ""), rung.title
+        named = {what for alternative in rung.needs for what in alternative}
+        needs_none = not named & EVERYTHING[cache].capabilities
+        assert (can_run(bare, rung.program) == "") == needs_none, rung.title
+
+
+# What laws may need
+
+
+def test_an_implementation_offers_what_it_declares() -> None:
+    """Capabilities, columns, levels up to its own, and its rules."""
+    declared = replace(
+        EVERYTHING[EXPERT],
+        level=1,
+        columns=frozenset(("hits",)),
+        capabilities=frozenset(("resize",)),
+        rules=EXACT_BYTES,
+    )
+    offers = offers_of(declared)
+    assert offers >= {"resize", "column hits", "level 0", "level 1", "budget=bytes"}
+    assert not offers & {"prefetch", "column lookups", "level 2", "budget=cycles"}
+
+
+def test_who_names_no_column_has_those_of_the_reference() -> None:
+    """Every counter it keeps, and the estimates of a row cache."""
+    assert {"column lookups", "column turn"} <= offers_of(EVERYTHING[EXPERT])
+    assert {"column halvings", "column estimates"} <= offers_of(EVERYTHING[ROW])
+    assert "column estimates" not in offers_of(EVERYTHING[EXPERT])
+
+
+@pytest.mark.parametrize(
+    "settings, offered, lacking",
+    [
+        ({}, ("sets=any", "sets>=100", "sets=0", "ways=any", "tables"), ("admission=no",)),
+        ({"admission": "any"}, ("admission=no", "admission=yes"), ()),
+        ({"admission": "no"}, ("admission=no",), ("admission=yes",)),
+        ({"sets": "64"}, (), ("sets=any", "sets>=100", "sets=0", "tables")),
+        ({"sets": "4096,0"}, ("sets>=100", "sets=0", "tables"), ("sets=any",)),
+        ({"ways": "4"}, ("ways<=4",), ("ways=any",)),
+        ({"ways": "8"}, (), ("ways<=4", "ways=any")),
+        ({"candidate_sets": "2"}, ("candidate_sets=2",), ("candidate_sets=1",)),
+        ({"halve_every": "100"}, (), ("halve_every=none",)),
+    ],
+)
+def test_a_row_cache_offers_the_programs_it_can_be_given(
+    settings: dict[str, str], offered: tuple[str, ...], lacking: tuple[str, ...]
+) -> None:
+    """What is built in bounds what can be exercised."""
+    offers = offers_of(replace(EVERYTHING[ROW], row_settings=settings))
+    assert offers >= set(offered)
+    assert not offers & set(lacking)
+
+
+@pytest.mark.parametrize(
+    "settings, capabilities, known, judged",
+    [
+        ({}, (), True, True),
+        ({"placement": "own"}, ("injected-placement",), True, True),
+        ({"placement": "own"}, (), False, True),
+        ({"placement": "own", "sets": "1"}, (), False, True),
+        ({"placement": "own", "sets": "64"}, (), False, False),
+    ],
+)
+def test_a_hash_of_its_own_is_known_where_there_is_one_set(
+    settings: dict[str, str], capabilities: tuple[str, ...], known: bool, judged: bool
+) -> None:
+    """Laws that need places are for it as far as it can be given programs of one set."""
+    declared = replace(EVERYTHING[ROW], row_settings=settings, capabilities=frozenset(capabilities))
+    offers = offers_of(declared)
+    assert (KNOWN_PLACES in offers, SHARED_PLACEMENT in offers) == (known, judged)
+    assert (SHARED_SETS in offers) == judged
+    assert ("row-lockstep/reference" in lacks(declared)) != judged
+
+
+def test_with_one_set_an_own_hash_gets_a_wide_sketch() -> None:
+    """So that few rows share cells; with more sets, or a sketch of its own, the width stays."""
+    own = replace(
+        EVERYTHING[ROW],
+        capabilities=frozenset(),
+        row_settings={"placement": "own", "sketch_width": "any"},
+    )
+    narrow = parse("row-cache v1 sets=1 sketch_width=3\ngather 1")
+    assert fit(narrow, own).config.sketch_width == 262_144  # type: ignore[union-attr]
+    two = parse("row-cache v1 sets=2 sketch_width=3\ngather 1")
+    assert fit(two, own).config.sketch_width == 3  # type: ignore[union-attr]
+    built_in = replace(own, row_settings={"placement": "own", "sketch_width": "8"})
+    assert fit(narrow, built_in).config.sketch_width == 8  # type: ignore[union-attr]
+
+
+def test_the_reason_names_what_is_missing() -> None:
+    """A level first; then a capability, a column or a setting, of the alternative that lacks least."""
+    declared = replace(
+        EVERYTHING[ROW], level=1, capabilities=frozenset(), columns=frozenset(("hits", "misses"))
+    )
+    lacking = lacks(declared)
+    assert lacking["row-pins/refusals"] == "needs level 2"
+    assert lacking["row-counters/halvings"] == "needs halving, column halvings"
+    assert lacking["row-counters/hits-and-misses"] == "needs column lookups"
+    assert lacking["row-admission/off-admits-all"] == "needs admission=no, column refusals"
+    assert "row-counters/one-lookup-a-row" not in lacking

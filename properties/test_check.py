@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,9 +20,11 @@ import pytest
 from gate.check import _exit_code
 from gate.cli import main
 from gate.connect.implementation import BuiltIn
-from gate.judging.judge import laws_of
+from gate.judging.judge import Fault, laws_of
+from gate.judging.verdict import failure_text
 from gate.report.model import Failure, Report, Verdict
-from reference.laws import EXPERT
+from reference.laws import EXPERT, Broken
+from reference.program_text import parse
 
 ROOT = Path(__file__).resolve().parent.parent
 OFF_BY_ONE = "python:properties.seeded_cache:OffByOne"
@@ -131,6 +134,42 @@ def test_a_broken_cache_fails(
     assert {str(file) for file in files} == {line.split()[3] for line in replays}
     assert main(["replay", str(files[0]), "--on", OFF_BY_ONE]) == 1
     assert "FAIL" in capsys.readouterr().out
+
+
+def test_a_bare_cache_breaks_no_require_all(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, more_than_quick: None
+) -> None:
+    """At level 0, without capabilities, with four counters: all it can be held to is exercised, the rest is skipped."""
+    bare = "python:properties.objects_under_test:Bare"
+    places = ["--counterexamples", str(tmp_path / "found")]
+    assert main(["check", "-n", "0", *places, "--row-cache", bare, "--require-all"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert "verdict: pass" in told
+    cells = {line.split()[0]: line.split(maxsplit=1)[1] for line in told if line.startswith("row-")}
+    assert cells["row-pins/refusals"] == "skip: needs level 2"
+    assert cells["row-counters/halvings"] == "skip: needs halving, column halvings"
+    assert cells["row-counters/every-miss-is-placed"] == "skip: needs column evictions"
+    assert int(cells["row-counters/hits-and-misses"]) > 0
+    assert "not exercised" not in cells.values()
+    assert not any(line.startswith(("never exercised", "properties:")) for line in told)
+
+
+def test_a_failure_names_its_file_from_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below the current folder by the way from there, elsewhere in full; both are taken by a shell."""
+    monkeypatch.chdir(tmp_path)
+    program = parse("expert-cache v1 entry_bytes=1")
+    law, connect = laws_of(BuiltIn(EXPERT).declaration)[0], "cmd:./it's"
+    fault = Fault(law, "fail", program, Broken(0, "x", "y"))
+    for file, shown in (
+        (tmp_path / "found" / "a.prog", "found/a.prog"),
+        (tmp_path / "my runs" / "a.prog", "'my runs/a.prog'"),
+        (tmp_path.parent / "a.prog", str(tmp_path.parent / "a.prog")),
+    ):
+        text = failure_text(fault, BuiltIn(EXPERT).declaration, connect, file)
+        replay = f"cachegate replay {shown} --on {shlex.quote(connect)}"
+        assert text.endswith(f"replay:   {replay}")
 
 
 HANGING = """

@@ -68,6 +68,19 @@ def test_without_avoid_the_named_laws_are_excused(tmp_path: Path) -> None:
     assert {law.id for law in without} - {law.id for law in with_it} == {"answers/delivered-bytes"}
 
 
+def test_an_excused_law_is_skipped_by_name(tmp_path: Path) -> None:
+    """It is no law that was never exercised; and what is avoided leaves none either."""
+    (tmp_path / "d.toml").write_text(ENTRY)
+    (entry,) = read_deviations(tmp_path / "d.toml", LAW_IDS)
+    skipped = Subject("x", BuiltIn(EXPERT), [entry]).skipped()
+    assert skipped == {"answers/delivered-bytes": "known deviation a"}
+    (avoiding,) = read_deviations(OWN_DEVIATIONS, LAW_IDS)
+    engine = Subject("builtin:engine", BuiltIn(EXPERT, ENGINE_RULES), [avoiding]).skipped()
+    assert engine["answers/failed-read-is-absent"] == "known deviation engine-failed-read"
+    assert engine["budget/legal"].startswith("needs budget=cycles")
+    assert "answers/delivered-bytes" not in engine
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
@@ -96,7 +109,7 @@ def test_a_bad_entry_is_unusable(old: str, new: str, told: str, tmp_path: Path) 
 
 def test_todays_failures_become_entries(tmp_path: Path) -> None:
     """What --write-deviations writes is read again, with the failing program as its witness, whatever the name."""
-    tested = Judged("cmd:./x", 'the "x"\n', "1", EXPERT, 3, {}, [], 1, [])
+    tested = Judged("cmd:./x", 'the "x"\n', "1", EXPERT, 3, {}, {}, 1, [])
     program = "expert-cache v1 entry_bytes=1 experts=1 k=1 budget_bytes=0\nbegin\n"
     failure = Failure(EXPERT, "cmd:./x", "budget/legal", "fail", "", program)
     report = Report({}, [tested], [], [failure], [], {}, {}, {}, True)

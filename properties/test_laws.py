@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 
 from fixtures import expert_programs, row_programs
+from fixtures.expert_tokens import token_program
 from fixtures.profiles import FIND, SEEDS
 from gate.connect.connecting import connect
 from gate.connect.implementation import BUILT_IN_RULES
@@ -89,6 +90,17 @@ def tell(record: Record, counterexamples: Path) -> Callable[[Subject, Fault], No
 
 
 Tell = Callable[[Subject, Fault], None]
+Shape = tuple[int, int, int]
+"""Sets, ways and candidate sets of a census."""
+
+
+def census_for(subject: Subject, shape: Shape) -> Program | None:
+    """A census as it can be given to a row cache, with the ways that it has; None when it cannot."""
+    sets, ways, candidate_sets = shape
+    built_in = subject.declared.row_settings.get("ways", "")
+    ways = int(built_in) if built_in.isdecimal() else ways
+    census = row_programs.census(Random(candidate_sets), sets, ways, candidate_sets)
+    return subject.fitted(census, injected=False)
 
 
 def test_counterexamples(
@@ -138,18 +150,24 @@ def test_expert_cache(expert: Subject, family: str, record: Record, tell: Tell) 
     _hold(expert, lambda r: expert_programs.expert_program(r, family, rules), record, tell)
 
 
+def test_expert_cache_token_by_token(expert: Subject, record: Record, tell: Tell) -> None:
+    """Every law of the expert cache holds on programs that pass the model token by token, those of the cliff too."""
+    rules = expert.implementation.declaration.rules
+    _hold(expert, lambda random: token_program(random, rules), record, tell)
+
+
 @pytest.mark.parametrize("family", sorted(row_programs.FAMILIES))
 def test_row_cache(row: Subject, family: str, record: Record, tell: Tell) -> None:
     """Every law of the row cache holds on programs of this family."""
     _hold(row, lambda random: row_programs.row_program(random, family), record, tell)
 
 
-@pytest.mark.parametrize("candidate_sets", [1, 2])
-def test_row_cache_by_chance(row: Subject, candidate_sets: int, record: Record, tell: Tell) -> None:
+@pytest.mark.parametrize("shape", row_programs.CENSUSES)
+def test_row_cache_by_chance(row: Subject, shape: Shape, record: Record, tell: Tell) -> None:
     """A census of distinct random rows fills the cache as chance has it, whatever its hash."""
-    judge = Judge(row.implementation, row_statistics.LAWS.laws)
-    census = row_programs.census(Random(candidate_sets), 1000, 4, candidate_sets)
-    program = row.fitted(census, injected=False)
+    by_chance = [law for law in row.judge().laws if law in row_statistics.LAWS.laws]
+    judge = Judge(row.implementation, by_chance)
+    program = census_for(row, shape)
     fault = judge.judge(program) if program is not None else None
     record.add(row, judge)
     if fault is not None:

@@ -54,6 +54,21 @@ def test_plain_attributes_declare_it_too() -> None:
     )
 
 
+def test_the_columns_are_those_of_the_first_answer() -> None:
+    """What an object counts shows when it is opened; one that cannot be opened is told nothing of."""
+    assert connected("Plainly").declaration.columns == {"seen"}
+    row = connected("Row", cache=ROW).declaration.columns
+    assert row is not None
+    assert row >= {"lookups", "halvings", "estimates"}
+    assert connected("WillNotOpen").declaration.columns is None
+
+
+def test_settings_that_no_cache_can_have_are_an_input_error() -> None:
+    """They would fail in the middle of a run."""
+    with pytest.raises(InputError, match="row_settings"):
+        connect(f"python:{MODULE}:WithoutWays", ROW)
+
+
 def test_a_repeat_is_applied_as_often_as_it_says() -> None:
     """The object never sees a repeat, and the answer is that to the last application."""
     answers = connected("Plainly").run(program(Repeat(7, SetBudget(1)))).answers

@@ -19,6 +19,8 @@ import pytest
 from gate.connect.connecting import connect
 from gate.connect.implementation import CRASH, GARBAGE, HANG, Failure
 from gate.connect.process import MOST_FAILED_STARTS, Process, connect_process
+from gate.judging.judge import Judge
+from gate.judging.subject import Subject
 from reference.errors import InputError
 from reference.expert_config import ExpertConfig
 from reference.laws import EXPERT
@@ -117,6 +119,55 @@ def test_each_fault_has_its_own_verdict(how: str) -> None:
         assert gone(first)
         assert len(driver.run(GOOD).answers) == 2
         assert driver.pid != first
+
+
+LATE = {
+    "late-crash": (CRASH, "ended by signal SIGSEGV after `done`; stderr: assertion failed: x == y"),
+    "late-exit": (CRASH, "exited with code 3 after `done`"),
+    "late-leave": (CRASH, "exited with code 0 after `done`"),
+    "late-words": (GARBAGE, "goes on: 'one more thing\\n' after `done`"),
+}
+"""How a driver goes wrong just after it has said `done`."""
+
+
+@pytest.mark.parametrize(
+    "how, wait_s",
+    [*((how, 0.2) for how in LATE), *((how, 0.0) for how in LATE if "words" not in how)],
+)
+def test_a_fault_just_after_done_is_charged_to_that_program(how: str, wait_s: float) -> None:
+    """Whether it shows before the next program is sent or meanwhile: that one is not blamed, and runs well again."""
+    with started(how) as driver:
+        driver.run(BAD)
+        time.sleep(wait_s)
+        with pytest.raises(Failure) as caught:
+            driver.run(GOOD)
+        assert (caught.value.verdict, caught.value.detail) == LATE[how]
+        assert caught.value.program == BAD
+        assert len(driver.run(GOOD).answers) == 2
+
+
+def test_a_crash_in_the_first_answer_is_not_charged_to_the_program_before() -> None:
+    """Run once more, the one before lives on; so it is the one that was sent."""
+    first = Program(GOOD.config, (SetBudget(666),))
+    with started("crash") as driver:
+        driver.run(GOOD)
+        with pytest.raises(Failure) as caught:
+            driver.run(first)
+    assert caught.value.verdict == CRASH
+    assert caught.value.program is None
+
+
+def test_a_fault_after_done_is_shrunk() -> None:
+    """The judge names the program that did it, and what is left of it is the operation that did."""
+    with started("late-exit") as driver:
+        judge = Judge(driver, [])
+        assert judge.judge(BAD) is None
+        time.sleep(0.2)
+        fault = judge.judge(GOOD)
+        assert fault is not None
+        assert (fault.verdict, fault.program) == (CRASH, BAD)
+        small = Subject("", driver).smallest(judge, fault)
+    assert small.program.operations == (SetBudget(666),)
 
 
 def test_a_closed_stdin_is_garbage_when_the_next_program_is_sent() -> None:

@@ -10,6 +10,7 @@ from gate.connect.columns import Columns, Memo, Unreadable
 from gate.connect.hello import Hello, parse_hello
 from gate.connect.strict import Strict
 from gate.connect.wire import Reading, encode
+from reference.errors import InputError
 from reference.program import Answer, Outcome
 from reference.program_text import parse
 
@@ -83,6 +84,33 @@ def test_estimates_belong_to_the_residents(strict: bool) -> None:
     outcome = read(ROW_LINES, strict, of_rows=True)
     assert outcome.answers[0].estimates == {(0, 9): 1, (0, 7): 1}
     assert outcome.answers[2].hits == ()
+
+
+def test_the_columns_are_declared() -> None:
+    """Counters and estimates: what laws may need; the results follow from the level."""
+    known = parse_hello("cachegate 1 row-cache x 1 level=0 columns=lookups,mine", "x")
+    assert known.declaration.columns == {"lookups", "mine"}
+    results = "refusal,hit,digest,resident,order,estimates"
+    known = parse_hello(f"cachegate 1 row-cache x 1 level=3 columns={results},hits", "x")
+    assert known.declaration.columns == {"estimates", "hits"}
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["sets=many", "ways=0", "admission=maybe", "free_way=middle", "candidate_sets=none", "sets=,"],
+)
+def test_a_setting_that_no_row_cache_can_have_is_refused(setting: str) -> None:
+    """At the hello, not in the middle of a run."""
+    with pytest.raises(InputError, match="a setting it cannot have"):
+        parse_hello(f"cachegate 1 row-cache x 1 level=0 columns=lookups {setting}", "x")
+
+
+@pytest.mark.parametrize("setting", ["sets=64,0", "halve_every=none", "ways=any", "admission=no"])
+def test_a_setting_that_a_row_cache_can_have_is_taken(setting: str) -> None:
+    """Built in, taken from the program, or never."""
+    key, _, value = setting.partition("=")
+    known = parse_hello(f"cachegate 1 row-cache x 1 level=0 columns=lookups {setting}", "x")
+    assert known.declaration.row_settings == {key: value}
 
 
 def test_an_expert_cache_may_give_its_order_alone() -> None:

@@ -15,10 +15,14 @@ from reference.laws import (
     Case,
     Finding,
     Registry,
+    all_of,
+    any_of,
     at_most,
+    columns,
     compare,
     grown,
     offered,
+    one_column,
 )
 from reference.program import Load, Prefetch, SetBudget, SetK
 from reference.sizing import legal_budgets, token_demand_bytes
@@ -31,6 +35,19 @@ CUMULATIVE = (
     *("read_bytes", "decode_read_bytes", "resizes", "spec_read_bytes", "spec_experts"),
     *("spec_useful", "experts_routed", "experts_dropped"),
 )
+TOTALS = ("lookups", "hits", "read_bytes")
+"""Each with a counter of decode loads alone beside it."""
+OF_LOADS = ("hits", "read_bytes", "spec_useful")
+"""What only a load moves."""
+ROUTED = ("experts_routed", "experts_dropped", "lookups")
+"""What dropping moves."""
+PARTS = (
+    *(("hits", "lookups"), ("decode_hits", "decode_lookups"), ("decode_hits", "hits")),
+    *(("decode_lookups", "lookups"), ("decode_read_bytes", "read_bytes")),
+    *(("spec_useful", "spec_experts"), ("spec_useful", "hits")),
+    ("experts_dropped", "experts_routed"),
+)
+"""A counter and one that is never below it."""
 
 
 def config_of(case: Case) -> ExpertConfig:
@@ -53,7 +70,7 @@ def speculates(case: Case) -> bool:
 # --- counters -------------------------------------------------------------------------------------
 
 
-@LAWS.law("counters/zero-at-start", 0)
+@LAWS.law("counters/zero-at-start", 0, one_column(*CUMULATIVE))
 def zero_at_start(case: Case) -> Findings:
     """Every cumulative counter can be read as 0 before the first operation."""
     for name in CUMULATIVE:
@@ -77,25 +94,16 @@ def never_fall(case: Case) -> Findings:
             yield at_most(step.number, f"{name} negated", 0, -got)
 
 
-@LAWS.law("counters/parts-of-the-whole", 0)
+@LAWS.law("counters/parts-of-the-whole", 0, any_of(*(columns(*pair) for pair in PARTS)))
 def parts_of_the_whole(case: Case) -> Findings:
     """Hits are at most lookups, and decode counts at most the totals."""
-    pairs = (
-        *(("hits", "lookups"), ("decode_hits", "decode_lookups"), ("decode_hits", "hits")),
-        *(("decode_lookups", "lookups"), ("decode_read_bytes", "read_bytes")),
-        *(
-            ("spec_useful", "spec_experts"),
-            ("spec_useful", "hits"),
-            ("experts_dropped", "experts_routed"),
-        ),
-    )
     for step, _, after in case.around():
-        for part, whole in pairs:
+        for part, whole in PARTS:
             if offered(after, part, whole):
                 yield at_most(step.number, part, after.counters[whole], after.counters[part])
 
 
-@LAWS.law("counters/one-lookup-an-expert", 0)
+@LAWS.law("counters/one-lookup-an-expert", 0, all_of(*columns("lookups")))
 def one_lookup_an_expert(case: Case) -> Findings:
     """A load counts one lookup for each distinct valid expert, none with the cache off."""
     for step, before, after in case.around():
@@ -104,11 +112,11 @@ def one_lookup_an_expert(case: Case) -> Findings:
             yield compare(step.number, "lookups counted", counted, grown(before, after, "lookups"))
 
 
-@LAWS.law("counters/phases-apart", 0)
+@LAWS.law("counters/phases-apart", 0, any_of(*(columns(name, f"decode_{name}") for name in TOTALS)))
 def phases_apart(case: Case) -> Findings:
     """A prefill load leaves the decode counters alone; a decode load moves both alike."""
     for step, before, after in case.around():
-        for total in ("lookups", "hits", "read_bytes"):
+        for total in TOTALS:
             decode = f"decode_{total}"
             if step.is_load and offered(after, total, decode):
                 counted = grown(before, after, total) if step.is_decode else 0
@@ -117,12 +125,12 @@ def phases_apart(case: Case) -> Findings:
                 )
 
 
-@LAWS.law("counters/quiet-operations", 0)
+@LAWS.law("counters/quiet-operations", 0, one_column(*OF_LOADS, "evictions"))
 def quiet_operations(case: Case) -> Findings:
     """Only a load counts lookups, hits and reads; only a load, a shrink or a smaller k evicts."""
     for step, before, after in case.around():
         if not step.is_load:
-            for name in ("hits", "read_bytes", "spec_useful"):
+            for name in OF_LOADS:
                 if offered(after, name):
                     yield compare(step.number, f"{name} counted", 0, grown(before, after, name))
             if offered(after, "evictions") and step.budget_after >= step.budget_before:
@@ -131,7 +139,11 @@ def quiet_operations(case: Case) -> Findings:
                 )
 
 
-@LAWS.law("counters/residents-balance", 0)
+@LAWS.law(
+    "counters/residents-balance",
+    0,
+    all_of(*columns("lookups", "hits", "evictions", "resident_entries")),
+)
 def residents_balance(case: Case) -> Findings:
     """Entries that came in (misses, prefetches) less evictions are the entries resident."""
     if fails(case):
@@ -149,7 +161,7 @@ def residents_balance(case: Case) -> Findings:
             )
 
 
-@LAWS.law("counters/rereads-were-evicted", 0)
+@LAWS.law("counters/rereads-were-evicted", 0, all_of(*columns("rereads", "evictions")))
 def rereads_were_evicted(case: Case) -> Findings:
     """There are at most as many re-reads as evictions, without prefetch and failed reads."""
     for step, _, after in case.around():
@@ -159,7 +171,7 @@ def rereads_were_evicted(case: Case) -> Findings:
             )
 
 
-@LAWS.law("counters/turns", 0)
+@LAWS.law("counters/turns", 0, all_of(*columns("turn")))
 def turns(case: Case) -> Findings:
     """A turn is counted when a generation ends, or is cancelled after its first decode."""
     for step, _, after in case.around():
@@ -167,7 +179,7 @@ def turns(case: Case) -> Findings:
             yield compare(step.number, "turn", step.turn, after.counters["turn"])
 
 
-@LAWS.law("counters/token-demand", 0)
+@LAWS.law("counters/token-demand", 0, all_of(*columns("token_demand_bytes", "layer_demand_bytes")))
 def token_demand(case: Case) -> Findings:
     """Token demand is the distinct bytes of the last complete pass over the layers, cache on or off."""
     if drops(case):
@@ -190,17 +202,13 @@ def token_demand(case: Case) -> Findings:
             )
 
 
-@LAWS.law("counters/routed-and-dropped", 0, needs="dropping")
+@LAWS.law("counters/routed-and-dropped", 0, all_of("dropping", *columns(*ROUTED)))
 def routed_and_dropped(case: Case) -> Findings:
     """With dropping, every decode slot counts as routed, and what is routed is looked up or dropped."""
     if not drops(case):
         return
     for step, before, after in case.around():
-        if (
-            step.is_decode
-            and step.budget_before
-            and offered(after, "experts_routed", "experts_dropped", "lookups")
-        ):
+        if step.is_decode and step.budget_before and offered(after, *ROUTED):
             assert isinstance(step.operation, Load)
             seen = len(step.operation.experts) * step.times if step.operation.weights else 0
             yield compare(
@@ -214,7 +222,7 @@ def routed_and_dropped(case: Case) -> Findings:
 # --- budgets --------------------------------------------------------------------------------------
 
 
-@LAWS.law("budget/as-requested", 0)
+@LAWS.law("budget/as-requested", 0, all_of(*columns("budget_bytes")))
 def as_requested(case: Case) -> Findings:
     """The budget is the request under the declared rule: floored to whole cycles, or kept to the byte."""
     if offered(case.outcome.opened, "budget_bytes"):
@@ -228,7 +236,9 @@ def as_requested(case: Case) -> Findings:
             )
 
 
-@LAWS.law("budget/legal", 0, needs="budget=cycles")
+@LAWS.law(
+    "budget/legal", 0, all_of("budget=cycles", "shrink_to_zero=off", *columns("budget_bytes"))
+)
 def legal(case: Case) -> Findings:
     """With whole-cycle budgets, the budget is 0 or a multiple of the token demand, up to the least that holds all."""
     if config_of(case).rules.budget != "cycles" or config_of(case).rules.shrink_to_zero != "off":
@@ -248,7 +258,7 @@ def legal(case: Case) -> Findings:
             )
 
 
-@LAWS.law("budget/resizes-counted", 0)
+@LAWS.law("budget/resizes-counted", 0, all_of(*columns("resizes")))
 def resizes_counted(case: Case) -> Findings:
     """A change of the budget counts one resize; what changes nothing counts none."""
     for step, before, after in case.around():
@@ -259,7 +269,7 @@ def resizes_counted(case: Case) -> Findings:
         yield compare(step.number, "resizes counted", counted, grown(before, after, "resizes"))
 
 
-@LAWS.law("budget/never-above", 0)
+@LAWS.law("budget/never-above", 0, all_of(*columns("resident_bytes")))
 def never_above(case: Case) -> Findings:
     """After a load at most max(budget, bytes of its batch) is resident; after a shrink at most the budget."""
     if config_of(case).policy in ("layer", "layerlfu"):
@@ -276,7 +286,7 @@ def never_above(case: Case) -> Findings:
             yield at_most(step.number, "resident_bytes", step.budget_after, got)
 
 
-@LAWS.law("budget/evicts-no-more-than-needed", 0)
+@LAWS.law("budget/evicts-no-more-than-needed", 0, all_of(*columns("evictions", "resident_bytes")))
 def evicts_no_more(case: Case) -> Findings:
     """lru: a load evicts nothing while everything fits, and stops as soon as it does."""
     config = config_of(case)

@@ -10,7 +10,19 @@ from collections.abc import Iterable, Iterator
 from reference.backing_store import digest, expert_key, value
 from reference.dropping import drop_cold
 from reference.expert_counter_laws import config_of
-from reference.laws import EXPERT, Case, Finding, Registry, compare, grown, hexadecimal, offered
+from reference.laws import (
+    EXPERT,
+    Case,
+    Finding,
+    Registry,
+    all_of,
+    columns,
+    compare,
+    grown,
+    hexadecimal,
+    offered,
+    one_column,
+)
 from reference.program import Answer, Load
 from reference.speculation_queue import Residents, SpeculationQueue
 from reference.timeline import Step
@@ -52,7 +64,9 @@ def _valid(step: Step, experts: Iterable[int]) -> list[int]:
     return [expert for expert in experts if expert < step.shape.experts[step.layer]]
 
 
-@LAWS.law("dropping/as-the-rule-says", 2, needs="dropping")
+@LAWS.law(
+    "dropping/as-the-rule-says", 2, one_column("experts_dropped", "lookups", also=("dropping",))
+)
 def as_the_rule_says(case: Case) -> Findings:
     """A slot is dropped iff it is not its token's heaviest, not resident, and lighter than F / k."""
     for step, before, after, experts, dropped in routed(case):
@@ -64,7 +78,7 @@ def as_the_rule_says(case: Case) -> Findings:
             yield compare(step.number, "lookups counted", lookups, got)
 
 
-@LAWS.law("dropping/top-expert-delivered", 2, needs="dropping")
+@LAWS.law("dropping/top-expert-delivered", 2, all_of("dropping"))
 def top_expert_delivered(case: Case) -> Findings:
     """A dropped slot delivers the bytes of its token's heaviest expert, every other slot its own."""
     for step, before, after, experts, _ in routed(case):
@@ -74,7 +88,7 @@ def top_expert_delivered(case: Case) -> Findings:
         yield compare(step.number, "digest", hexadecimal(whole), hexadecimal(after.digest))
 
 
-@LAWS.law("dropping/none-in-the-first-batch", 0, needs="dropping")
+@LAWS.law("dropping/none-in-the-first-batch", 0, all_of("dropping", *columns("experts_dropped")))
 def none_in_the_first_batch(case: Case) -> Findings:
     """Nothing is dropped from a layer's first batch, nor in prefill unless asked for, nor without weights."""
     seen_layers = set[int]()

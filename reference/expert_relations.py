@@ -6,9 +6,18 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from reference.expert_counter_laws import config_of, drops, fails, speculates
-from reference.laws import EXPERT, Broken, Case, Finding, Registry, compare, hexadecimal
+from reference.laws import (
+    EXPERT,
+    Broken,
+    Case,
+    Finding,
+    Registry,
+    all_of,
+    columns,
+    compare,
+)
 from reference.lockstep import differences
-from reference.program import Operation, Outcome, Program, Retain, SetBudget, SetK, plain
+from reference.program import Outcome, Program, Retain, SetBudget, SetK
 from reference.sizing import token_demand_bytes
 
 LAWS = Registry(EXPERT)
@@ -21,7 +30,7 @@ def lockstep(case: Case) -> Findings:
     yield from differences(case.program, case.outcome)
 
 
-@LAWS.law("runs/same-again", 0)
+@LAWS.law("runs/same-again", 0, again=True)
 def same_again(case: Case) -> Findings:
     """The same program gives the same outcome again."""
     again = case.run(case.program)
@@ -29,7 +38,7 @@ def same_again(case: Case) -> Findings:
         yield compare(step.number, "the second run answers", first, second)
 
 
-@LAWS.law("runs/hits-rise-with-the-budget", 0)
+@LAWS.law("runs/hits-rise-with-the-budget", 0, all_of(*columns("hits")), again=True)
 def hits_rise(case: Case) -> Findings:
     """lru and layer without retain and prefetch: one cycle more of budget never loses a hit."""
     config = config_of(case)
@@ -53,35 +62,7 @@ def hits_rise(case: Case) -> Findings:
             )
 
 
-@LAWS.law("runs/bytes-whatever-the-budget", 1)
-def bytes_whatever_the_budget(case: Case) -> Findings:
-    """Delivered bytes do not depend on the budget, nor on any schedule of budget changes."""
-    if drops(case) or fails(case):
-        return
-    loads = [at for at, step in enumerate(case.steps) if step.is_load]
-    config = config_of(case)
-    for budget_bytes in (0, 2 * config.budget_bytes + token_demand_bytes(config.shape)):
-        other = Program(
-            replace(config, budget_bytes=budget_bytes),
-            _unresized(case.program.operations, budget_bytes),
-        )
-        delivered = case.run(other)
-        for at in loads:
-            mine, theirs = case.outcome.answers[at], delivered.answers[at]
-            if mine.digest is not None or theirs.digest is not None:
-                what = f"digest (and at a budget of {budget_bytes})"
-                yield compare(at + 1, what, hexadecimal(theirs.digest), hexadecimal(mine.digest))
-
-
-def _unresized(operations: Iterable[Operation], budget_bytes: int) -> tuple[Operation, ...]:
-    """The operations with every budget request turned into one that asks for nothing new."""
-    return tuple(
-        SetBudget(budget_bytes) if isinstance(plain(operation), SetBudget) else operation
-        for operation in operations
-    )
-
-
-@LAWS.law("runs/refused-may-be-left-out", 0)
+@LAWS.law("runs/refused-may-be-left-out", 0, again=True)
 def refused_may_be_left_out(case: Case) -> Findings:
     """Leaving out the operations that are refused changes no other answer."""
     kept = [at for at, step in enumerate(case.steps) if not step.refusal or step.times > 1]

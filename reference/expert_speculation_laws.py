@@ -11,7 +11,18 @@ from collections.abc import Iterable, Iterator
 from reference.eviction import Key
 from reference.expert_counter_laws import config_of, drops
 from reference.expert_session import NOT_QUEUED
-from reference.laws import EXPERT, Case, Finding, Registry, compare, grown, offered
+from reference.laws import (
+    EXPERT,
+    Case,
+    Finding,
+    Registry,
+    all_of,
+    columns,
+    compare,
+    grown,
+    offered,
+    shown,
+)
 from reference.program import Answer, Arrive, Lose, Retain
 from reference.speculation_queue import Queued, Residents, SpeculationQueue
 from reference.timeline import Step
@@ -41,7 +52,7 @@ def bytes_of(case: Case, keys: Iterable[Key]) -> int:
     return sum(sizes[layer] for layer, _ in keys)
 
 
-@LAWS.law("speculation/refusals", 2, needs="prefetch")
+@LAWS.law("speculation/refusals", 2, all_of("prefetch"))
 def refusals(case: Case) -> Findings:
     """An arrival, or a failed read, is refused iff none of its experts is queued."""
     for step, _, after, _, _, queued in seen(case):
@@ -52,7 +63,7 @@ def refusals(case: Case) -> Findings:
             )
 
 
-@LAWS.law("speculation/read-when-complete", 2, needs="prefetch")
+@LAWS.law("speculation/read-when-complete", 2, all_of("prefetch", *columns("spec_read_bytes")))
 def read_when_complete(case: Case) -> Findings:
     """Speculative bytes are counted when a read completes, for what was queued and no more."""
     for step, before, after, _, _, queued in seen(case):
@@ -62,16 +73,7 @@ def read_when_complete(case: Case) -> Findings:
             yield compare(step.number, "spec_read_bytes counted", read_bytes, got)
 
 
-@LAWS.law("speculation/integrated-once", 2, needs="prefetch")
-def integrated_once(case: Case) -> Findings:
-    """What arrived is counted as integrated by the next load or shrink, and nothing else ever is."""
-    for step, before, after, _, _, queued in seen(case):
-        if offered(after, "spec_experts"):
-            expected, got = len(queued.integrated), grown(before, after, "spec_experts")
-            yield compare(step.number, "spec_experts counted", expected, got)
-
-
-@LAWS.law("speculation/only-what-arrived", 2, needs="prefetch")
+@LAWS.law("speculation/only-what-arrived", 2, all_of("prefetch"))
 def only_what_arrived(case: Case) -> Findings:
     """Beside the experts of a load, only prefetches that arrived in time become resident, and not before it."""
     for step, _, _, there, now, queued in seen(case):
@@ -90,7 +92,7 @@ def hit_iff_resident(case: Case) -> Findings:
             yield compare(step.number, f"hits of {list(step.distinct)}", expected, after.hits)
 
 
-@LAWS.law("speculation/useful-once", 2, needs="prefetch")
+@LAWS.law("speculation/useful-once", 2, all_of("prefetch", *columns("spec_useful")))
 def useful_once(case: Case) -> Findings:
     """The first lookup of an entry that a prefetch brought counts as useful, later ones do not."""
     unused: set[Key] = set()
@@ -104,7 +106,7 @@ def useful_once(case: Case) -> Findings:
         unused = (unused - used) & now
 
 
-@LAWS.law("speculation/unused-leave-first", 2, needs="prefetch")
+@LAWS.law("speculation/unused-leave-first", 2, all_of("prefetch"))
 def unused_leave_first(case: Case) -> Findings:
     """lru: while a prefetched entry is neither used nor retained, no other entry leaves."""
     unused: set[Key] = set()
@@ -118,24 +120,11 @@ def unused_leave_first(case: Case) -> Findings:
         stays = unused & now if config_of(case).policy == "lru" and left else set()
         if step.is_load and step.failing:
             stays = set()
-        yield compare(step.number, f"unused when {sorted(left)} left", [], sorted(stays))
+        yield compare(step.number, f"unused when {shown(left)} left", [], sorted(stays))
         unused &= now
 
 
-@LAWS.law("speculation/evictions-are-who-left", 2)
-def evictions_are_who_left(case: Case) -> Findings:
-    """As many evictions are counted as entries left that were resident, or became so, and did not fail."""
-    for step, before, after, there, now, queued in seen(case):
-        if offered(after, "evictions") and step.times == 1:
-            came = {(step.layer, e) for e in step.distinct} if step.is_load else set()
-            if step.is_load and step.failing:
-                continue
-            held = there | queued.integrated | (came if step.budget_before else set())
-            left, got = len(held - now), grown(before, after, "evictions")
-            yield compare(step.number, "evictions counted", left, got)
-
-
-@LAWS.law("speculation/rereads-were-evicted", 2)
+@LAWS.law("speculation/rereads-were-evicted", 2, all_of(*columns("rereads")))
 def rereads_were_evicted(case: Case) -> Findings:
     """A miss, or a queued prefetch, counts as a re-read iff its expert was evicted before."""
     evicted: set[Key] = set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reference.laws import Broken, Finding, hexadecimal
+from reference.laws import Broken, Finding, hexadecimal, shown
 from reference.program import Answer, Outcome, Program
 from reference.run import run
 
@@ -51,6 +51,4 @@ def _counters(
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, frozenset):
-        return str(sorted(value))
-    return "nothing" if value in (None, "") else str(value)
+    return "nothing" if value in (None, "") else shown(value)

@@ -9,7 +9,20 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-from reference.laws import ROW, SHARED_PLACEMENT, Case, Finding, Registry, at_most, compare, offered
+from reference.laws import (
+    ONE_CANDIDATE,
+    ROW,
+    SHARED_SETS,
+    Case,
+    Finding,
+    Registry,
+    all_of,
+    at_most,
+    columns,
+    compare,
+    offered,
+    one_column,
+)
 from reference.program import Answer
 from reference.row_counter_laws import TURNED_AWAY, all_grown, config_of, pins
 from reference.row_timeline import Row, RowStep, Sites
@@ -38,7 +51,11 @@ class Population:
 # --- one candidate set ----------------------------------------------------------------------------
 
 
-@LAWS.law("row-placement/population-decides-the-fill", 0, needs=SHARED_PLACEMENT)
+@LAWS.law(
+    "row-placement/population-decides-the-fill",
+    0,
+    all_of(SHARED_SETS, ONE_CANDIDATE, *columns("resident_rows")),
+)
 def population_decides_the_fill(case: Case) -> Findings:
     """One candidate set: each set holds min(ways, rows it ever met), whatever admission says."""
     population, ways = Population(case), config_of(case).ways
@@ -51,21 +68,11 @@ def population_decides_the_fill(case: Case) -> Findings:
             yield compare(step.number, "resident_rows", held, after.counters["resident_rows"])
 
 
-@LAWS.law("row-placement/each-set-keeps-its-own", 2, needs=SHARED_PLACEMENT)
-def each_set_keeps_its_own(case: Case) -> Findings:
-    """One candidate set: the residents of each set are min(ways, rows met) of the rows that map to it."""
-    population, ways = Population(case), config_of(case).ways
-    if config_of(case).candidate_sets != 1:
-        return
-    for step, _, after in case.around_rows():
-        population.take(step)
-        if after.resident is not None:
-            held = {at: len(rows & after.resident) for at, rows in population.met.items()}
-            fit = {at: min(ways, len(rows)) for at, rows in population.met.items()}
-            yield compare(step.number, "residents by (table, set)", fit, held)
-
-
-@LAWS.law("row-placement/latest-stay-without-admission", 1, needs=SHARED_PLACEMENT)
+@LAWS.law(
+    "row-placement/latest-stay-without-admission",
+    1,
+    all_of(SHARED_SETS, ONE_CANDIDATE, "admission=no"),
+)
 def latest_stay_without_admission(case: Case) -> Findings:
     """One candidate set, single rows, neither admission, read-ahead nor pins: the latest `ways` rows of a set hit."""
     config, sites = config_of(case), Sites(config_of(case))
@@ -91,7 +98,7 @@ def _single(step: RowStep, sites: Sites) -> Iterator[tuple[int, int]]:
 # --- one or two candidate sets --------------------------------------------------------------------
 
 
-@LAWS.law("row-placement/residents-fit-their-sets", 2, needs=SHARED_PLACEMENT)
+@LAWS.law("row-placement/residents-fit-their-sets", 2, all_of(SHARED_SETS))
 def residents_fit_their_sets(case: Case) -> Findings:
     """A set, or two, hold at most `ways` rows each: no more residents can be confined to them."""
     sites, ways = Sites(config_of(case)), config_of(case).ways
@@ -103,7 +110,9 @@ def residents_fit_their_sets(case: Case) -> Findings:
             yield at_most(step.number, what, ways * len(sets), confined)
 
 
-@LAWS.law("row-placement/a-free-slot-turns-nobody-away", 2, needs=SHARED_PLACEMENT)
+@LAWS.law(
+    "row-placement/a-free-slot-turns-nobody-away", 2, one_column(*TURNED_AWAY, also=(SHARED_SETS,))
+)
 def a_free_slot_turns_nobody_away(case: Case) -> Findings:
     """A row is refused, or replaces another, only where all its candidate sets are full."""
     sites = Sites(config_of(case))

@@ -16,7 +16,21 @@ from collections.abc import Iterable
 from dataclasses import replace
 from math import log, sqrt
 
-from reference.laws import ROW, Broken, Case, Finding, Registry, offered
+from reference.laws import (
+    ANY_SETS,
+    ANY_WAYS,
+    FEW_WAYS,
+    MANY_SETS,
+    ONE_CANDIDATE,
+    ROW,
+    Broken,
+    Case,
+    Finding,
+    Registry,
+    all_of,
+    columns,
+    offered,
+)
 from reference.program import Program
 from reference.row_config import RowCacheConfig
 from reference.row_counter_laws import config_of
@@ -24,6 +38,8 @@ from reference.row_geometry import expected_residents, expected_residents_two_se
 
 LAWS = Registry(ROW)
 Findings = Iterable[Finding]
+
+RESIDENTS = columns("resident_rows")
 
 FALSE_ALARM = 1e-15
 """Of one comparison. A run that makes 100,000 of them, more than any profile does, errs once in 10^10 runs."""
@@ -37,7 +53,7 @@ def chance(rows: int) -> float:
     return sqrt(rows * log(2 / FALSE_ALARM) / 2)
 
 
-@LAWS.law("row-statistics/fill", 0)
+@LAWS.law("row-statistics/fill", 0, all_of(MANY_SETS, *RESIDENTS))
 def fill(case: Case) -> Findings:
     """Random distinct rows fill the sets as chance has it: E[min(Poisson(rows / sets), ways)] each, more with two."""
     rows, got = _census(case)
@@ -48,14 +64,20 @@ def fill(case: Case) -> Findings:
         yield None if held else Broken(len(case.row_steps), expected, f"resident_rows {got}")
 
 
-@LAWS.law("row-statistics/two-sets-fill-more", 0)
+@LAWS.law(
+    "row-statistics/two-sets-fill-more",
+    0,
+    all_of(ANY_SETS, FEW_WAYS, ONE_CANDIDATE, "candidate_sets=2", *RESIDENTS),
+)
 def two_sets_fill_more(case: Case) -> Findings:
     """At equal bytes two candidate sets keep more of the same rows than one."""
     if config_of(case).candidate_sets == 1:
         yield from _fills_more(case, replace(config_of(case), candidate_sets=2))
 
 
-@LAWS.law("row-statistics/more-ways-fill-more", 0)
+@LAWS.law(
+    "row-statistics/more-ways-fill-more", 0, all_of(ANY_SETS, ANY_WAYS, ONE_CANDIDATE, *RESIDENTS)
+)
 def more_ways_fill_more(case: Case) -> Findings:
     """At equal bytes half as many sets of twice the ways keep more of the same rows."""
     config = config_of(case)

@@ -9,14 +9,15 @@ from __future__ import annotations
 import argparse
 import shlex
 
-from gate.bringup.cures import cure_of_difference, cure_of_failure
+from gate.bringup.cures import RESULTS, cure_of_difference, cure_of_failure
 from gate.bringup.ladder import Rung, ladder
 from gate.connect.connecting import connect
 from gate.connect.fitting import fit
 from gate.connect.implementation import HANG, Declaration, Failure, Implementation
+from gate.connect.offers import offers_of
 from gate.show import print_table
-from reference.errors import InputError
-from reference.laws import EXPERT, ROW, Broken
+from reference.errors import InputError, printable
+from reference.laws import EXPERT, ROW, Broken, missing
 from reference.lockstep import differences
 from reference.program import Outcome, Program
 from reference.program_header import RULE_KEYS
@@ -25,6 +26,7 @@ from reference.program_text import format_operation, format_program
 PASSED, FAILED = 0, 1
 DEADLINE_S = 3
 MOST_LINES_BY_HAND = 12
+MAX_WIDTH = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,27 +76,36 @@ def _introduce(declared: Declaration) -> None:
 
 def _climb(implementation: Implementation, named: str) -> int:
     """Every rung, and the first fault in full."""
-    declared = implementation.declaration
     rows: list[tuple[str, str, str]] = []
     first: list[str] = []
     hung = False
-    for number, rung in enumerate(ladder(declared.cache), 1):
-        verdict, fault = "not reached", list[str]()
-        if rung.capability and rung.capability not in declared.capabilities:
-            verdict = f"skip: no {rung.capability}"
-        elif not hung:
-            verdict, fault = _try(implementation, rung, named)
+    for number, rung in enumerate(ladder(implementation.declaration.cache), 1):
+        verdict, fault = climb(implementation, rung, named, reached=not hung)
         hung |= verdict == HANG
         rows.append((str(number), rung.title, verdict))
         first = first or ([f"first thing wrong: rung {number}, {rung.title}", *fault] * bool(fault))
     print_table(("", "the driver …", ""), rows)
-    failed = bool(first)
-    print("\n" + ("\n".join(first) if failed else "every rung holds; next: cachegate check"))
-    return FAILED if failed else PASSED
+    print("\n" + ("\n".join(first) if first else _all_held(rows)))
+    return FAILED if first else PASSED
+
+
+def _all_held(rows: list[tuple[str, str, str]]) -> str:
+    """What is said when nothing is wrong; a rung that was skipped holds nothing."""
+    skipped = sum(verdict.startswith("skip") for *_, verdict in rows)
+    but = f" but {skipped} that were skipped" if skipped else ""
+    return f"every rung holds{but}; next: cachegate check"
+
+
+def climb(
+    implementation: Implementation, rung: Rung, named: str = "", *, reached: bool = True
+) -> tuple[str, list[str]]:
+    """A rung's verdict, and what is wrong in full; a rung that is not reached is not tried."""
+    if unseen := missing(rung.needs, offers_of(implementation.declaration)):
+        return f"skip: {unseen}", []
+    return _try(implementation, rung, named) if reached else ("not reached", [])
 
 
 def _try(implementation: Implementation, rung: Rung, named: str) -> tuple[str, list[str]]:
-    """A rung's verdict, and what is wrong in full."""
     program = fit(rung.program, implementation.declaration)
     try:
         outcome = implementation.run(program)
@@ -124,26 +135,19 @@ def _difference(program: Program, outcome: Outcome, broken: Broken) -> list[str]
     """Where the reference answers otherwise, and what that most likely means."""
     operation = program.operations[broken.step - 1] if broken.step else None
     answer = outcome.answers[broken.step - 1] if broken.step else outcome.opened
-    what = broken.expected.rpartition(" ")[0]
-    what = next(
-        (name for name in ("resident", "victim order", "hits") if broken.expected.startswith(name)),
-        what,
-    )
+    told = (name for name in RESULTS if broken.expected.startswith(f"{name} "))
+    what = next(told, broken.expected.rpartition(" ")[0])
     place = (
-        f"answer {broken.step}, to `{format_operation(operation)}`" if operation else "the opening"
+        f"answer {broken.step}, to `{printable(format_operation(operation), MAX_WIDTH)}`"
+        if operation
+        else "the opening"
     )
     return [
         f"  at:       {place}",
-        f"  expected: {_readable(broken.expected)}",
-        f"  got:      {_readable(broken.got)}",
+        f"  expected: {broken.expected}",
+        f"  got:      {broken.got}",
         f"  cure:     {cure_of_difference(what, operation, answer.digest)}",
     ]
-
-
-def _readable(text: str) -> str:
-    """As the driver writes it: digests in hexadecimal."""
-    what, _, number = text.rpartition(" ")
-    return f"{what} {int(number):016x}" if what == "digest" and number.isdigit() else text
 
 
 def _by_hand(program: Program, named: str) -> list[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 
-from gate.connect.implementation import ANY, Declaration
+from gate.connect.implementation import ANY, PLACEMENT, Declaration
+from reference.errors import InputError
 from reference.expert_config import ExpertConfig
 from reference.program import (
     Arrive,
@@ -22,6 +23,7 @@ from reference.program import (
     plain,
 )
 from reference.program_header import PLACED, RULE_KEYS
+from reference.program_text import parse
 from reference.row_config import RowCacheConfig
 
 FROM_PROGRAM = ("sets", "ways", "candidate_sets", "halve_every")
@@ -96,14 +98,28 @@ def _other_choices(declared: Declaration, program: Program) -> Iterator[str]:
     for field in fields(RowCacheConfig):
         if field.name in PLACED:
             continue
-        taken = ANY if field.name in FROM_PROGRAM else _text(field.default)
+        taken = ANY if field.name in FROM_PROGRAM else setting_text(field.default)
         its_own = declared.row_settings.get(field.name, taken)
-        wanted = _text(getattr(config, field.name))
+        wanted = setting_text(getattr(config, field.name))
         if its_own not in (ANY, wanted):
             yield f"needs {field.name}={wanted}, it has {field.name}={its_own}"
 
 
-def _text(value: object) -> str:
+def fault_of_settings(settings: Mapping[str, str]) -> str:
+    """Why no row cache can have these settings built in; "" when one can."""
+    built_in = {
+        key: value
+        for key, value in ({"sets": "1"} | dict(settings)).items()
+        if not (value == ANY or key == PLACEMENT or (key, value) == ("halve_every", "none"))
+    }
+    try:
+        parse(" ".join(["row-cache v1", *(f"{key}={value}" for key, value in built_in.items())]))
+    except InputError as error:
+        return error.problem
+    return ""
+
+
+def setting_text(value: object) -> str:
     """A setting as a hello gives it."""
     if isinstance(value, bool):
         return "yes" if value else "no"

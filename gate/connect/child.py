@@ -19,7 +19,7 @@ from contextlib import suppress
 from types import FrameType
 
 from gate.connect.implementation import CRASH, GARBAGE, HANG, Failure
-from reference.errors import InputError
+from reference.errors import InputError, printable
 
 CHUNK_BYTES = 1 << 16
 STDERR_KEPT_BYTES = 2000
@@ -107,6 +107,19 @@ class Child:
                     self._listen()
                 else:
                     unsent = self._send(unsent)
+
+    def unasked(self, wait_s: float = 0.0) -> Failure | None:
+        """What it did without being asked, now or within a time: it said something, or it ended."""
+        until = time.monotonic() + wait_s
+        while pipes := self._pipes.poll(max(0.0, until - time.monotonic()) * 1000):
+            if self._stdout in (pipe for pipe, _ in pipes):
+                try:
+                    said = printable(self._received()[:80].decode("latin-1"))
+                    return Failure(GARBAGE, f"goes on: '{said}'")
+                except Failure as failure:
+                    return failure
+            self._listen()
+        return None
 
     def _send(self, unsent: memoryview) -> memoryview:
         """Write what the pipe takes now; gives what is left, and watches for room while there is any."""

@@ -91,8 +91,17 @@ def _row_config(program: Program, config: RowCacheConfig, declared: Declaration)
             if name in PLACES and changes[name] != getattr(config, name):
                 changes[PLACES[name]] = {}
     fitted = replace(config, **changes)
-    unknown_hash = declared.row_settings.get(PLACEMENT) == OWN
-    return _placed(program, fitted) if unknown_hash and "injected-placement" in has else fitted
+    if declared.row_settings.get(PLACEMENT) != OWN:
+        return fitted
+    if declared.places_are_known:
+        return _placed(program, fitted)
+    return _spread(fitted) if declared.row_settings.get("sketch_width") == ANY else fitted
+
+
+def _spread(config: RowCacheConfig) -> RowCacheConfig:
+    """With one set a table, a sketch so wide that few rows share cells: gate/judging/own_hash.py can then judge it."""
+    widest = max(config.sketch_width, RowCacheConfig.sketch_width)
+    return replace(config, sketch_width=widest) if max(config.sets) <= 1 else config
 
 
 def _placed(program: Program, config: RowCacheConfig) -> RowCacheConfig:

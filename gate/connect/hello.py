@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from gate.connect.capabilities import fault_of_settings
 from gate.connect.implementation import (
     EXPERT_CAPABILITIES,
     OWN,
@@ -40,11 +41,9 @@ FROM_LEVEL = {
 }
 """The columns that are no counters, in the order in which they stand, and the lowest level that offers each."""
 RESULTS = tuple(FROM_LEVEL)
-OF_ONE_CACHE = {"read": EXPERT, "estimates": ROW}
+ESTIMATES = "estimates"
+OF_ONE_CACHE = {"read": EXPERT, ESTIMATES: ROW}
 """Columns that only one kind of cache has."""
-
-COUNTS_REFUSALS = "refusals"
-"""The row cache's counter that is also a capability: a driver has it when it has the column."""
 
 
 SHAPE = f"cachegate {PROTOCOL} {EXPERT}|{ROW} NAME VERSION level=N columns=NAME,NAME,…"
@@ -99,7 +98,7 @@ class HelloLine:
         settings = self._settings(words[5:], kind)
         level = self._level(settings.pop("level", ""))
         results, counters = self._columns(settings.pop("columns", ""), kind, level)
-        capabilities = self._capabilities(settings.pop("capabilities", "-"), kind, counters)
+        capabilities = self._capabilities(settings.pop("capabilities", "-"), kind)
         declaration = Declaration(
             name,
             version,
@@ -108,6 +107,7 @@ class HelloLine:
             self._rules(settings) if kind == EXPERT else Rules(),
             capabilities,
             settings if kind == ROW else {},
+            frozenset(counters) | ({ESTIMATES} & set(results)),
         )
         return Hello(declaration, results, counters)
 
@@ -125,6 +125,11 @@ class HelloLine:
             settings[key] = value
         if settings.get(PLACEMENT, SHARED) not in (SHARED, OWN):
             raise self.fail("a placement that is not known", f"{PLACEMENT}={SHARED} or {OWN}")
+        built_in = {key: value for key, value in settings.items() if key in ROW_KEYS}
+        if kind == ROW and (fault := fault_of_settings(built_in)):
+            raise self.fail(
+                f"a setting it cannot have: {fault}", "what a program's first line has, or any"
+            )
         return settings
 
     def _level(self, text: str) -> int:
@@ -173,17 +178,16 @@ class HelloLine:
                     f"print it, or declare level={from_level - 1}",
                 )
 
-    def _capabilities(self, text: str, kind: str, counters: tuple[str, ...]) -> frozenset[str]:
-        """Those it names; that it counts refusals is seen from its columns."""
-        known = EXPERT_CAPABILITIES if kind == EXPERT else ROW_CAPABILITIES - {COUNTS_REFUSALS}
+    def _capabilities(self, text: str, kind: str) -> frozenset[str]:
+        """Those it names."""
+        known = EXPERT_CAPABILITIES if kind == EXPERT else ROW_CAPABILITIES
         named = frozenset(text.split(",")) if text != "-" else frozenset()
         if not named <= known:
             raise self.fail(
                 f"no capabilities: {printable(', '.join(sorted(named - known)))}",
                 f"some of {', '.join(sorted(known))}, comma between, or -",
             )
-        counts = kind == ROW and COUNTS_REFUSALS in counters
-        return named | {COUNTS_REFUSALS} if counts else named
+        return named
 
     def _rules(self, settings: dict[str, str]) -> Rules:
         try:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Protocol
 
 from reference.expert_config import ENGINE_RULES, EXACT_BYTES, PROPOSAL_RULES, Rules
-from reference.laws import SHARED_PLACEMENT
 from reference.program import Answer, Outcome, Program
 from reference.row_config import RowCacheConfig
 from reference.run import run
@@ -17,13 +16,15 @@ CRASH, HANG, GARBAGE = "crash", "hang", "garbage"
 class Failure(Exception):
     """The implementation did not give an outcome: one of CRASH, HANG, GARBAGE, with what was seen.
 
-    A fault of the harness is never a Failure.
+    A fault of the harness is never a Failure. `program` is the one it is charged to, where that is not the one that was
+    run.
     """
 
-    def __init__(self, verdict: str, detail: str) -> None:
+    def __init__(self, verdict: str, detail: str, program: Program | None = None) -> None:
         super().__init__(f"{verdict}: {detail}")
         self.verdict = verdict
         self.detail = detail
+        self.program = program
 
 
 PLACEMENT, SHARED, OWN = "placement", "shared", "own"
@@ -36,7 +37,7 @@ EXPERT_CAPABILITIES = frozenset(
     ("resize", "prefetch", "retain", "dropping", "failed-read", "change-k", "policy-layer")
 )
 ROW_CAPABILITIES = frozenset(
-    ("two-sets", "injected-placement", "read-ahead", "pins", "halving", "tables", "refusals")
+    ("two-sets", "injected-placement", "read-ahead", "pins", "halving", "tables")
 )
 
 
@@ -51,6 +52,7 @@ class Declaration:
         rules: of an expert cache, where correct caches may differ.
         capabilities: the optional parts it has; programs that need others are not sent to it.
         row_settings: of a row cache, the choices of RowCacheConfig it is built with, by field name.
+        columns: its counters, and `estimates`; None for all that the reference has.
     """
 
     name: str
@@ -60,13 +62,13 @@ class Declaration:
     rules: Rules = PROPOSAL_RULES
     capabilities: frozenset[str] = EXPERT_CAPABILITIES | ROW_CAPABILITIES
     row_settings: dict[str, str] = field(default_factory=dict)
+    columns: frozenset[str] | None = None
 
     @property
-    def offers(self) -> frozenset[str]:
-        """Everything a law may need: capabilities, rules, and a placement of rows that the gate knows."""
-        rules = {f"{name}={value}" for name, value in asdict(self.rules).items()}
-        known = self.row_settings.get(PLACEMENT) != OWN or "injected-placement" in self.capabilities
-        return self.capabilities | rules | ({SHARED_PLACEMENT} if known else set())
+    def places_are_known(self) -> bool:
+        """Does the gate know where a row may sit, and which cells of the sketch it has, in every program?"""
+        own = self.row_settings.get(PLACEMENT) == OWN
+        return not own or "injected-placement" in self.capabilities
 
 
 class Implementation(Protocol):

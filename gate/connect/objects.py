@@ -19,15 +19,20 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from gate.connect.capabilities import fault_of_settings
+from gate.connect.fitting import fit
+from gate.connect.hello import ESTIMATES
 from gate.connect.implementation import CRASH, GARBAGE, HANG, Declaration, Failure, at_level
 from gate.connect.options import DEFAULTS, Options
 from reference.errors import InputError, printable
+from reference.laws import EXPERT
 from reference.program import Answer, Operation, Outcome, Program, plain, times
+from reference.program_text import parse
 
 PROMISED = {1: ("refusal",), 2: ("refusal", "resident"), 3: ("refusal", "resident", "order")}
 """What an answer of each level may not leave None."""
@@ -46,6 +51,8 @@ class Objects:
         self.make = make
         self.declaration = declaration
         self.deadline_s = deadline_s
+        if declaration.columns is None:
+            self.declaration = replace(declaration, columns=self._shown_columns())
 
     def run(self, program: Program) -> Outcome:
         """The answers of a new object to one program."""
@@ -57,6 +64,16 @@ class Objects:
 
     def close(self) -> None:
         """Nothing to give back."""
+
+    def _shown_columns(self) -> frozenset[str] | None:
+        """The columns of the answer to an opening; None where there is none."""
+        header = "entry_bytes=1" if self.declaration.cache == EXPERT else "sets=1"
+        smallest = parse(f"{self.declaration.cache} v1 {header}")
+        try:
+            opened = self.run(fit(smallest, self.declaration)).opened
+        except Failure:
+            return None
+        return frozenset(opened.counters) | ({ESTIMATES} if opened.estimates is not None else set())
 
     def _applied(self, cache: Any, operation: Operation) -> Answer:
         """The answer to an operation: of a repeat, to its last application."""
@@ -125,6 +142,8 @@ def connect_object(target: str, cache: str = "", options: Options = DEFAULTS) ->
         raise InputError(
             f"is a {declaration.cache}", source=source, expected=f"a class that is a {cache}"
         )
+    if fault := fault_of_settings(declaration.row_settings):
+        raise InputError(f"row_settings: {fault}", source=source)
     return Objects(made, declaration, options.deadline_s)
 
 

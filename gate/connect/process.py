@@ -24,6 +24,9 @@ from reference.program import Outcome, Program
 MOST_FAILED_STARTS = 3
 """After so many in a row no further start is tried: each would cost a deadline."""
 
+PATIENCE_S = 0.25
+"""How long a child may take to end by itself after a program that is suspected."""
+
 BYE = b"bye\n"
 
 
@@ -45,6 +48,8 @@ class Process:
         self._arguments = _split(command, self.source)
         self._failed_starts = 0
         self._child: Child | None = None
+        self._before: Program | None = None
+        """The program that the child of now answered last."""
         self.hello = self._first_hello(cache)
         self.declaration: Declaration = self.hello.declaration
         self._columns = Columns(self.hello)
@@ -55,22 +60,52 @@ class Process:
         return self._child.pid if self._child else None
 
     def run(self, program: Program) -> Outcome:
-        """The answers to one program; starts another child where the last one has failed."""
+        """The answers to one program; starts another child where the last one has failed.
+
+        A failure is charged to the program before where the child failed once that was done (`Failure.program`).
+        """
+        before = self._before
+        if before is not None and self._child is not None and (late := self._child.unasked()):
+            raise self._failed_late(late, before)
         child = self._child or self._restarted()
         strict = Strict(self.hello, program) if self.options.strict else None
         reading = Reading(self._columns, program, strict)
         try:
             child.exchange(encode(program), reading.take, self.options.deadline_s)
         except Failure as failure:
-            raise self._failed(
-                failure.verdict, f"{failure.detail} after {reading.progress}"
-            ) from None
+            failed = self._failed(failure.verdict, f"{failure.detail} after {reading.progress}")
+            if before is not None and failure.verdict == CRASH and not reading.answers:
+                self._try_again(before)
+            raise failed from None
         except Unreadable as error:
             raise self._failed(GARBAGE, str(error)) from None
         except BaseException:
             self._end()  # what it would say next belongs to no program
             raise
+        self._before = program
         return reading.outcome()
+
+    def _try_again(self, program: Program) -> None:
+        """Run a program in a new child and wait: does that end by itself, though it answers?
+
+        Raises:
+            Failure: it does. Other failures are none of this program's: it did answer.
+        """
+        try:
+            child = self._restarted()
+            reading = Reading(self._columns, program, None)
+            child.exchange(encode(program), reading.take, self.options.deadline_s)
+            late = child.unasked(PATIENCE_S)
+        except (Failure, Unreadable):
+            self._end()
+            return
+        if late is not None:
+            raise self._failed_late(late, program)
+
+    def _failed_late(self, failure: Failure, program: Program) -> Failure:
+        """The child failed when a program was done."""
+        failed = self._failed(failure.verdict, f"{failure.detail} after `done`")
+        return Failure(failed.verdict, failed.detail, program)
 
     def close(self) -> None:
         """Say bye and end the child."""
@@ -145,6 +180,7 @@ class Process:
         return Failure(verdict, f"{reason}; stderr: {last_words}" if last_words else reason)
 
     def _end(self, farewell: bytes = b"") -> None:
+        self._before = None
         if self._child is not None:
             self._child.end(farewell)
             self._child = None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 
 from gate.connect.capabilities import can_run
 from gate.connect.fitting import fit
-from gate.connect.implementation import Declaration, Implementation
+from gate.connect.implementation import HANG, Declaration, Implementation
 from gate.judging.deviations import Deviation
-from gate.judging.judge import EVERY_OPERATION_ANSWERS, Fault, Judge, laws_of
+from gate.judging.judge import EVERY_OPERATION_ANSWERS, Fault, Judge, lacks, laws_of
+from gate.judging.kind import Kind, kind_of
 from gate.judging.shrink import MAX_TRIALS, shrink
+from gate.judging.verdict import MAX_OPERATIONS
 from reference.laws import Law
 from reference.program import Program
 
@@ -56,21 +58,40 @@ class Subject:
         return None if can_run(declared, fitted) else fitted
 
     def smallest(self, judge: Judge, fault: Fault) -> Fault:
-        """The same fault on a program that no longer shrinks."""
-        law = fault.law
-        trials = MAX_TRIALS_OF_A_HANG if fault.verdict == "hang" else MAX_TRIALS
+        """The same fault on a program that no longer shrinks; of the same kind, where such a program is small."""
+        trials = MAX_TRIALS_OF_A_HANG if fault.verdict == HANG else MAX_TRIALS
+        alike = self._shrunk(judge, fault, trials, {kind_of(fault)})
+        is_small = len(alike.program.operations) <= MAX_OPERATIONS
+        return alike if is_small else self._shrunk(judge, alike, trials, None)
+
+    def _shrunk(
+        self, judge: Judge, fault: Fault, trials: int, kinds: Container[Kind] | None
+    ) -> Fault:
+        """The last fault that shrinking met; its program is as it was run, with the places an own hash needs."""
+        smallest = fault
 
         def fails(program: Program) -> bool:
+            nonlocal smallest
             fitted = self.fitted(program)
-            return fitted is not None and judge.breaks(fitted, law) is not None
+            found = judge.fault_of(fitted, fault.law) if fitted is not None else None
+            if found is None or (kinds is not None and kind_of(found) not in kinds):
+                return False
+            smallest = found
+            return True
 
-        small = shrink(fault.program, fails, trials)
-        small = (
-            self.fitted(small) or small
-        )  # what was run: with the places that a hash of its own needs
-        if law is EVERY_OPERATION_ANSWERS:
-            return replace(fault, program=small)
-        return Judge(self.implementation, [law]).judge(small) or fault
+        shrink(fault.program, fails, trials)
+        return smallest
+
+    def skipped(self) -> dict[str, str]:
+        """The laws of its cache that are not judged on it, and why."""
+        declared = self.implementation.declaration
+        why = {
+            law: f"known deviation {d.id}" for d in self.deviations if not d.avoid for law in d.laws
+        }
+        for avoiding in (d for d in self.deviations if d.avoid):
+            without = replace(declared, capabilities=declared.capabilities - {avoiding.avoid})
+            why |= dict.fromkeys(lacks(without), f"known deviation {avoiding.id}")
+        return why | lacks(declared)
 
     def still_deviates(self, deviation: Deviation) -> bool:
         """Does the witness of a deviation still break one of its laws?"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import tempfile
 from pathlib import Path
 
@@ -30,9 +31,20 @@ def failure_text(fault: Fault, declared: Declaration, connect: str, file: Path |
         f"  got:      {_cut(broken.got)}",
     ]
     if file is not None:
-        option = "" if connect.startswith("builtin") else f" --on '{connect}'"
-        lines.append(f"  replay:   cachegate replay {file}{option}")
+        option = "" if connect.startswith("builtin") else f" --on {_quoted(connect)}"
+        lines.append(f"  replay:   cachegate replay {shlex.quote(_from_here(file))}{option}")
     return "\n".join(lines)
+
+
+def _quoted(connect: str) -> str:
+    """A connect string as the shell takes it; it has blanks mostly."""
+    return shlex.quote(connect) if "'" in connect else f"'{connect}'"
+
+
+def _from_here(file: Path) -> str:
+    """A file as it is named from the current folder, if it lies there or below."""
+    here = Path.cwd()
+    return str(file.relative_to(here) if file.is_relative_to(here) else file)
 
 
 def _program_lines(fault: Fault, step: int) -> list[str]:

@@ -55,10 +55,8 @@ def _failures(report: Report) -> Iterable[str]:
     for failure in report.smallest_failures:
         yield f"<pre>{escape(failure.text)}</pre>"
         yield f"<details><summary>the whole program</summary><pre>{escape(failure.program)}</pre></details>"
-    laws = {failure.law for failure in report.failures}
-    for test, text in report.failed_tests.items():
-        if not any(law in text for law in laws):
-            yield f"<h3>{escape(test)}</h3><pre>{escape(text[-20000:])}</pre>"
+    for test, text in report.untold_tests.items():
+        yield f"<h3>{escape(test)}</h3><pre>{escape(text[-20000:])}</pre>"
 
 
 # --- the verdict matrix ---------------------------------------------------------------------------
@@ -93,7 +91,8 @@ def _matrix(report: Report, tested: Sequence[Judged]) -> str:
 
 def _cell(verdict: Verdict, x: int, y: int) -> str:
     colour, sign = LOOKS.get(verdict.verdict, FAILED)
-    told = escape(f"{verdict.law} on {verdict.connect}: {verdict.verdict}, {verdict.checks} checks")
+    why = verdict.reason or f"{verdict.checks} checks"
+    told = escape(f"{verdict.law} on {verdict.connect}: {verdict.verdict}, {why}")
     return (
         f"<g><title>{told}</title>"
         f'<rect x="{x + 1}" y="{y + 1}" width="{CELL - 2}" height="{CELL - 2}" fill="{colour}"/>'

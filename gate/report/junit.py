@@ -19,7 +19,7 @@ def to_junit(report: Report) -> str:
     texts = {(f.cache, f.connect, f.law): f.text for f in report.failures}
     for verdict in report.verdicts:
         _case(suite, verdict, texts.get((verdict.cache, verdict.connect, verdict.law), ""))
-    for test, text in report.failed_tests.items():
+    for test, text in report.untold_tests.items():
         case = ElementTree.SubElement(suite, "testcase", classname="tests", name=_legal(test))
         ElementTree.SubElement(case, "failure", message="failed").text = _legal(text)
     if not report.complete:
@@ -37,7 +37,7 @@ def _case(suite: ElementTree.Element, verdict: Verdict, text: str) -> None:
     place = _legal(f"{verdict.cache}={verdict.connect}")
     case = ElementTree.SubElement(suite, "testcase", classname=place, name=verdict.law)
     if verdict.verdict in (NOT_EXERCISED, SKIP):
-        ElementTree.SubElement(case, "skipped", message=verdict.verdict)
+        ElementTree.SubElement(case, "skipped", message=verdict.reason or verdict.verdict)
     elif verdict.verdict != PASS:
         failure = ElementTree.SubElement(case, "failure", message=verdict.verdict)
         failure.text = _legal(text)

@@ -15,10 +15,8 @@ def to_markdown(report: Report) -> str:
         parts += ["```", failure.text, "```", ""]
     if len(report.smallest_failures) > MAX_FAILURES:
         parts += [f"and {len(report.smallest_failures) - MAX_FAILURES} more laws", ""]
-    laws = {failure.law for failure in report.failures}
-    for test, text in list(report.failed_tests.items())[:MAX_FAILURES]:
-        if not any(law in text for law in laws):
-            parts += [f"`{test}`", "```", text[-4000:], "```", ""]
+    for test, text in list(report.untold_tests.items())[:MAX_FAILURES]:
+        parts += [f"`{test}`", "```", text[-4000:], "```", ""]
     parts += [f"- {line.strip()}" for line in closing_lines(report)]
     for cache in dict.fromkeys(one.cache for one in report.implementations):
         tested = [one for one in report.implementations if one.cache == cache]

@@ -7,18 +7,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
+from gate.connect.implementation import CRASH, GARBAGE, HANG
 from gate.judging.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS
 from reference.errors import InputError
 from replay.lines import open_regular
 
 FORMAT = "cachegate-report 1"
 PASS, FAIL, NOT_EXERCISED, SKIP = "pass", "fail", "not exercised", "skip"
+FAILURES = (FAIL, CRASH, HANG, GARBAGE)
+OF_DEVIATIONS = ("deviation ", "the witness ")
+"""How the text of a test begins that says what is wrong with a known deviation."""
 MAX_REPORT_BYTES = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """An implementation under test: connect string, what it declared, programs judged, deviations known."""
+    """An implementation under test: what it declared, the laws not judged on it and why, the deviations known."""
 
     connect: str
     name: str
@@ -26,20 +30,21 @@ class Judged:
     cache: str
     level: int
     rules: dict[str, str]
-    offers: list[str]
+    skips: dict[str, str]
     programs: int
     deviations: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How one law came out on one implementation; `checks` is how often it was checked."""
+    """How one law came out on one implementation: how often it was checked, and why it was not."""
 
     cache: str
     connect: str
     law: str
     verdict: str
     checks: int
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,7 @@ class Report:
 
     Args:
         settings: every effective setting by name.
-        tests: folder -> outcome -> count, over all tests.
+        tests: folder -> outcome -> count, over all tests but those of the laws, which `verdicts` tell.
         failed_tests: the tests that failed, with what pytest printed.
         skips: reason -> how many tests were skipped for it.
         complete: False when the run ended early.
@@ -105,11 +110,20 @@ class Report:
         return list(found.values())
 
     @property
+    def untold_tests(self) -> dict[str, str]:
+        """The tests that failed, less those that a law's failure or a golden difference tells."""
+        told = [failure.text for failure in self.failures]
+        told += [line for golden in self.golden for line in golden.differences]
+        return {
+            test: text
+            for test, text in self.failed_tests.items()
+            if not any(line in text for line in told)
+        }
+
+    @property
     def only_laws_failed(self) -> bool:
-        """Is every test that failed told by a law's failure?"""
-        texts = [failure.text for failure in self.failures]
-        told = all(any(text in test for text in texts) for test in self.failed_tests.values())
-        return self.complete and told
+        """Is every test that failed told by what else the report has?"""
+        return self.complete and not self.untold_tests
 
     @property
     def judged_nothing(self) -> bool:
@@ -123,7 +137,7 @@ def verdicts_of(
     checks: dict[tuple[str, str, str], int],
     failures: Sequence[Failure],
 ) -> list[Verdict]:
-    """The verdict of every law on every implementation it applies to; laws its level cannot see are skipped."""
+    """The verdict of every law on every implementation of its cache; what cannot be judged on it is skipped."""
     failed = {(f.cache, f.connect, f.law): f.verdict for f in failures}
     verdicts = []
     for one in tested:
@@ -131,14 +145,10 @@ def verdicts_of(
             if law.cache and law.cache != one.cache:
                 continue
             key = (one.cache, one.connect, law.id)
-            count = checks.get(key, 0)
-            blind = (
-                SKIP
-                if law.level > one.level or (law.needs and law.needs not in one.offers)
-                else NOT_EXERCISED
-            )
-            what = failed.get(key) or (PASS if count else blind)
-            verdicts.append(Verdict(one.cache, one.connect, law.id, what, count))
+            count, why = checks.get(key, 0), one.skips.get(law.id, "")
+            what = failed.get(key) or (PASS if count else SKIP if why else NOT_EXERCISED)
+            reason = why if what == SKIP else ""
+            verdicts.append(Verdict(one.cache, one.connect, law.id, what, count, reason))
     return verdicts
 
 

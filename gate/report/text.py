@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gate.report.model import PASS, Judged, Report
+from gate.report.model import OF_DEVIATIONS, PASS, Judged, Report, Verdict
 from gate.show import print_table
 
 
-def print_report(report: Report, require_all: bool = False) -> None:
+def print_report(report: Report, require_all: bool = False, verbose: bool = False) -> None:
     """Print the verdicts and what goes with them; last, each broken law with its smallest program."""
     for cache in dict.fromkeys(one.cache for one in report.implementations):
         tested = [one for one in report.implementations if one.cache == cache]
@@ -16,12 +16,12 @@ def print_report(report: Report, require_all: bool = False) -> None:
         print(f"{cache}: checks that held, by law")
         print_table(headings, rows)
         print()
-    for line in closing_lines(report, require_all):
+    for line in closing_lines(report, require_all, verbose):
         print(line)
     for failure in report.smallest_failures:
         print(f"\n{failure.text}")
     for text in report.failed_tests.values():
-        if text.startswith(("deviation ", "the witness ")):
+        if text.startswith(OF_DEVIATIONS):
             print(f"\nFAIL {text}")
 
 
@@ -30,15 +30,20 @@ def verdict_matrix(report: Report, tested: list[Judged]) -> tuple[list[str], lis
     by_law: dict[str, dict[str, str]] = {}
     for verdict in report.verdicts:
         if any((one.cache, one.connect) == (verdict.cache, verdict.connect) for one in tested):
-            held = str(verdict.checks) if verdict.verdict == PASS else verdict.verdict
-            by_law.setdefault(verdict.law, {})[verdict.connect] = held
+            by_law.setdefault(verdict.law, {})[verdict.connect] = _cell(verdict)
     names = [one.connect for one in tested]
     rows = [[law, *(found.get(name, "") for name in names)] for law, found in by_law.items()]
     return ["law", *names], rows
 
 
-def closing_lines(report: Report, require_all: bool = False) -> Iterator[str]:
-    """Programs, golden tables, tests, skips, laws never exercised, and the verdict."""
+def _cell(verdict: Verdict) -> str:
+    if verdict.verdict == PASS:
+        return str(verdict.checks)
+    return f"{verdict.verdict}: {verdict.reason}" if verdict.reason else verdict.verdict
+
+
+def closing_lines(report: Report, require_all: bool = False, verbose: bool = True) -> Iterator[str]:
+    """Programs, golden tables, tests, skips, laws never exercised (by name where `verbose`), and the verdict."""
     settings = report.settings
     told = ("profile {profile}", "seed {seed}", "{engine} engine", "Python {python}")
     yield ", ".join(told).format_map(settings)
@@ -55,7 +60,7 @@ def closing_lines(report: Report, require_all: bool = False) -> Iterator[str]:
     yield from (f"  skipped {count}: {reason}" for reason, count in report.skips.items())
     never = sorted({f"{v.law} ({v.connect})" for v in report.never_exercised})
     if never:
-        yield f"never exercised: {', '.join(never)}"
+        yield f"never exercised: {', '.join(never) if verbose else f'{len(never)} (-v names them)'}"
     yield f"verdict: {closing_verdict(report, require_all)}"
 
 
