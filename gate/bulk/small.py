@@ -1,25 +1,32 @@
 """What are all programs of a small scope? Every sequence of batches or gathers on tiny geometries, modulo renaming.
 
-Keys are renamed by first occurrence, so two programs that differ only in the names of their keys are one. A sequence
-stands for all its beginnings as well, since an answer depends on what came before it alone.
+Keys are renamed by first occurrence, so two programs that differ only in the names of their keys are one.
 
-- expert cache: two layers of three experts, entries of 2 and 3 bytes, k = 2, batches of one or two experts, at every
-  budget the rules can tell apart;
-- row cache: one set of two ways, and two sets of one way, with rows placed in every way, with one candidate set or two;
-  sequences of single rows, and of gathers of up to three rows; a sketch without collisions.
+- expert cache: two layers of three experts, entries of 2 and 3 bytes, batches of one or two experts, top-k 1 and 2, at
+  every budget the rules can tell apart;
+- row cache: one set of two ways, and two sets of one way, each with one candidate set and with two, with and without
+  admission, the rows in any sets; sequences of single rows, and of gathers of up to three rows. Rows are picked by
+  where the hash places them, so nothing need be injected, and none shares a cell of the sketch with another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import permutations, product
+from functools import cache
+from itertools import count, permutations, product
 
 from reference.expert_config import ExpertConfig, Rules
-from reference.program import Begin, Gather, Load, Operation, Program
+from reference.program import Begin, Gather, Load, Program
 from reference.row_config import RowCacheConfig
+from reference.row_placement import RowPlacement
 from reference.sizing import ModelShape, legal_budgets, total_expert_bytes
 
-SHAPE = ModelShape((2, 3), (3, 3), 2)
+Rows = tuple[int, ...]
+
+
+# --- expert cache ---------------------------------------------------------------------------------
+
+SHAPES = tuple(ModelShape((2, 3), (3, 3), k) for k in (1, 2))
 BATCHES = tuple(
     Load(layer, experts)
     for layer in range(2)
@@ -27,38 +34,25 @@ BATCHES = tuple(
     for experts in permutations(range(3), width)
 )
 
-ROWS = range(3)
-SINGLES = tuple((row,) for row in ROWS)
-GATHERS = tuple(rows for width in (1, 2, 3) for rows in permutations(ROWS, width))
+
+def batch_sequences(most: int) -> Iterator[tuple[Load, ...]]:
+    """Sequences of up to so many batches in which the experts of each layer first occur in ascending order."""
+    for length in range(most + 1):
+        yield from _batches(length)
 
 
-def expert_programs(batches: int, rules: Rules) -> Iterator[Program]:
-    """Every sequence of `batches` batches at every budget."""
-    for sequence in _batch_sequences(batches):
-        operations: tuple[Operation, ...] = (Begin(), *sequence)
-        for budget_bytes in _budgets(rules):
-            yield Program(ExpertConfig(SHAPE, budget_bytes, "lru", rules), operations)
-
-
-def _budgets(rules: Rules) -> range:
-    if rules.budget == "cycles":
-        return legal_budgets(SHAPE)
-    return range(total_expert_bytes(SHAPE) + 1)
-
-
-def _batch_sequences(batches: int, named: tuple[int, int] = (0, 0)) -> Iterator[tuple[Load, ...]]:
-    """Sequences in which the experts of each layer first occur in ascending order."""
-    if batches == 0:
+def _batches(length: int, named: tuple[int, int] = (0, 0)) -> Iterator[tuple[Load, ...]]:
+    if length == 0:
         yield ()
         return
     for load in BATCHES:
         known = _named(load.experts, named[load.layer])
         if known is not None:
             after = (known, named[1]) if load.layer == 0 else (named[0], known)
-            yield from ((load, *rest) for rest in _batch_sequences(batches - 1, after))
+            yield from ((load, *rest) for rest in _batches(length - 1, after))
 
 
-def _named(keys: tuple[int, ...], known: int) -> int | None:
+def _named(keys: Rows, known: int) -> int | None:
     """How many keys have names after these; None when a later name comes before an earlier one."""
     for key in keys:
         if key > known:
@@ -67,53 +61,92 @@ def _named(keys: tuple[int, ...], known: int) -> int | None:
     return known
 
 
-def row_programs(single_rows: int, gathers: int) -> Iterator[Program]:
-    """Every sequence of so many single-row gathers, and of so many gathers of any rows."""
-    for config in row_configs():
-        for choices, length in ((SINGLES, single_rows), (GATHERS, gathers)):
-            for sequence in _gather_sequences(choices, length):
-                yield Program(config, tuple(Gather(rows) for rows in sequence))
+def expert_programs(sequence: tuple[Load, ...], rules: Rules) -> Iterator[Program]:
+    """One sequence at every budget; with budgets kept to the byte no rule reads k, so one k stands for both."""
+    for shape in SHAPES if rules.budget == "cycles" else SHAPES[-1:]:
+        for budget_bytes in budgets(shape, rules):
+            yield Program(ExpertConfig(shape, budget_bytes, "lru", rules), (Begin(), *sequence))
 
 
-def row_configs() -> Iterator[RowCacheConfig]:
-    """One set of two ways; two sets of one, the first row in the first set or in both."""
-    columns = {row: (row,) for row in ROWS}
-    sketch = {"sketch_rows": 1, "sketch_width": len(ROWS), "injected_columns": columns}
-    yield RowCacheConfig((1,), 2, injected_sets=dict.fromkeys(ROWS, (0,)), **sketch)  # type: ignore[arg-type]
-    for places in product((0, 1), repeat=2):
-        sets = {row: (place,) for row, place in enumerate((0, *places))}
-        yield RowCacheConfig((2,), 1, injected_sets=sets, **sketch)  # type: ignore[arg-type]
-    orders = {row: (row % 2, 1 - row % 2) for row in ROWS}
-    yield RowCacheConfig((2,), 1, 2, injected_sets=orders, **sketch)  # type: ignore[arg-type]
+def budgets(shape: ModelShape, rules: Rules) -> range:
+    """All that the rules can tell apart."""
+    if rules.budget == "cycles":
+        return legal_budgets(shape)
+    return range(total_expert_bytes(shape) + 1)
 
 
-def _gather_sequences(
-    choices: tuple[tuple[int, ...], ...], length: int, named: int = 0
-) -> Iterator[tuple[tuple[int, ...], ...]]:
+# --- row cache ------------------------------------------------------------------------------------
+
+NAMES = range(3)
+SINGLES = tuple((row,) for row in NAMES)
+GATHERS = tuple(rows for width in (1, 2, 3) for rows in permutations(NAMES, width))
+
+LAYOUTS = tuple(
+    RowCacheConfig(
+        (sets,), ways, candidate_sets, admission=admission, sketch_rows=1, sketch_width=64
+    )
+    for sets, ways in ((1, 2), (2, 1))
+    for candidate_sets in (1, 2)
+    for admission in (True, False)
+)
+
+
+def gather_sequences(singles: int, gathers: int) -> Iterator[tuple[Rows, ...]]:
+    """Sequences of up to so many single rows, and of up to so many gathers of any rows, each once."""
+    for length in range(max(singles, gathers) + 1):
+        if length <= singles:
+            yield from _gathers(SINGLES, length)
+        if length <= gathers:
+            known = length <= singles
+            yield from (
+                sequence
+                for sequence in _gathers(GATHERS, length)
+                if not known or any(len(rows) > 1 for rows in sequence)
+            )
+
+
+def _gathers(choices: tuple[Rows, ...], length: int, named: int = 0) -> Iterator[tuple[Rows, ...]]:
     if length == 0:
         yield ()
         return
     for rows in choices:
         known = _named(rows, named)
         if known is not None:
-            yield from ((rows, *rest) for rest in _gather_sequences(choices, length - 1, known))
+            yield from ((rows, *rest) for rest in _gathers(choices, length - 1, known))
 
 
-def covered(cache: str, lengths: tuple[int, ...], rules: Rules) -> int:
-    """How many programs the longest ones stand for: all their beginnings, the empty one once a configuration."""
-    if cache == "expert-cache":
-        sequences = sum(_count_batches(n) for n in range(lengths[0] + 1))
-        return sequences * len(_budgets(rules))
-    singles = sum(len(list(_gather_sequences(SINGLES, n))) for n in range(lengths[0] + 1))
-    wider = sum(_count_wider(n) for n in range(1, lengths[1] + 1))
-    return (singles + wider) * sum(1 for _ in row_configs())
+def row_programs(sequence: tuple[Rows, ...]) -> Iterator[Program]:
+    """One sequence on every layout, with its rows in every place."""
+    used = 1 + max((row for rows in sequence for row in rows), default=-1)
+    for config, placed in _placed_layouts():
+        for places in product(placed, repeat=used):
+            ids = [placed[place][name] for name, place in enumerate(places)]
+            gathers = (Gather(tuple(ids[name] for name in rows)) for rows in sequence)
+            yield Program(config, tuple(gathers))
 
 
-def _count_batches(length: int) -> int:
-    return sum(1 for _ in _batch_sequences(length))
+@cache
+def _placed_layouts() -> tuple[tuple[RowCacheConfig, dict[Rows, list[int]]], ...]:
+    return tuple((config, _placed_rows(config)) for config in LAYOUTS)
 
 
-def _count_wider(length: int) -> int:
-    """Sequences of gathers that are not all of single rows."""
-    sequences = _gather_sequences(GATHERS, length)
-    return sum(any(len(rows) > 1 for rows in sequence) for sequence in sequences)
+def _placed_rows(config: RowCacheConfig) -> dict[Rows, list[int]]:
+    """For each place a row can have, three rows that the hash puts there; no two of all have one sketch cell."""
+    (sets,) = config.sets
+    placement = RowPlacement(config, sets)
+    wanted = set(product(range(sets), repeat=config.candidate_sets))
+    found: dict[Rows, list[int]] = {place: [] for place in sorted(wanted)}
+    cells: set[Rows] = set()
+    ids = count()
+    while any(len(rows) < len(NAMES) for rows in found.values()):
+        site = placement.site(next(ids))
+        rows = found[_place(site.sets, config.candidate_sets)]
+        if len(rows) < len(NAMES) and site.columns not in cells:
+            rows.append(site.row)
+            cells.add(site.columns)
+    return found
+
+
+def _place(sets: Rows, candidate_sets: int) -> Rows:
+    """The candidate sets one by one, where both may be the same set."""
+    return sets if len(sets) == candidate_sets else sets * candidate_sets
