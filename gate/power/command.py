@@ -11,14 +11,17 @@ from pathlib import Path
 from fixtures.seeded_bugs import BUGS
 from fixtures.seeded_bugs.functions import FUNCTION_BUGS
 from fixtures.seeded_bugs.requirements import REQUIREMENTS
-from gate.power.cases import DERANDOMIZED
+from gate.power.cases import DERANDOMIZED, programs
+from gate.power.coverage import SITUATIONS, coverage
 from gate.power.functions import MOST_QUESTIONS, first_caught
-from gate.power.matrix import LAWS, Matrix, matrix
+from gate.power.matrix import KEPT, LAWS, Matrix, matrix
 from gate.power.score import Score, scores
 from gate.power.summary import FAST_S, Row, Trouble, as_json, quantile, rows, times, troubles
 from gate.power.views import VIEWS
 from gate.show import print_table
 from reference.errors import InputError
+from reference.expert_config import EXACT_BYTES, PROPOSAL_RULES
+from reference.laws import EXPERT, ROW
 
 REACHED, MISSED = 0, 1
 
@@ -38,6 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--no-matrix", action="store_true", help="do not try every law on every bug"
+    )
+    parser.add_argument(
+        "--coverage", action="store_true", help="also tell how often each situation is reached"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every score to a file")
     parser.add_argument(
@@ -69,7 +75,10 @@ def run(args: argparse.Namespace) -> int:
     if laws is not None:
         _print_matrix(laws)
     _print_requirements(bugs)
-    print(f"\nfalse alarms on unmodified implementations: {len(alarms)}")
+    if args.coverage:
+        _print_coverage()
+    tried = len(alarms) if set(bugs) == BUGS.keys() else "not looked for"
+    print(f"\nfalse alarms on unmodified implementations: {tried}")
     for alarm in alarms:
         print(f"  {alarm}")
     if args.json:
@@ -119,16 +128,33 @@ def _print_functions(seeds: Sequence[int]) -> None:
 
 
 def _print_matrix(laws: Matrix) -> None:
-    print("\nlaws but lockstep, what each catches, and what it alone catches at some level:")
+    print("\nlaws but lockstep, what each catches, and what it alone catches somewhere")
+    print("(L1: seen at level 1; own: of a cache that places rows by its own hash):")
     for law in LAWS:
         caught = laws.bugs_of(law.id)
-        alone = [f"{bug}@L{level}" for bug, level in laws.only_catcher_of(law.id)]
+        alone = [f"{bug}@{where}" for bug, where in laws.only_catcher_of(law.id)]
         print(f"  L{law.level} {law.id}: {len(caught)}; alone {len(alone)}: {' '.join(alone)}")
     print("\nbugs and the laws that catch them:")
     for bug, caught_by in sorted(laws.catches.items()):
-        print(f"  {bug}: {' '.join(sorted(caught_by)) or '-'}")
+        print(f"  {bug}: {' '.join(sorted(caught_by[False])) or '-'}")
     never = [law.id for law in LAWS if not laws.only_catcher_of(law.id)]
-    print(f"\nnever the only catcher: {' '.join(never) or 'none'}")
+    print("\nnever the only catcher:" if never else "\nnone is never the only catcher")
+    for law_id in never:
+        print(f"  {law_id}: {KEPT.get(law_id, 'of none of these bugs')}")
+
+
+def _print_coverage() -> None:
+    for cache, rules in ((EXPERT, PROPOSAL_RULES), (EXPERT, EXACT_BYTES), (ROW, PROPOSAL_RULES)):
+        drawn = [program for _, program in programs(cache, rules, DERANDOMIZED)]
+        under = f", budget in {rules.budget}," if cache == EXPERT else ""
+        print(f"\nsituations of the {cache}{under} in {len(drawn)} programs of the gate's run:")
+        print_table(
+            ("programs", "times", "situation"),
+            [
+                (str(reached.programs), str(reached.times), SITUATIONS[cache][reached.name])
+                for reached in coverage(cache, drawn)
+            ],
+        )
 
 
 def _print_requirements(bugs: Sequence[str]) -> None:
@@ -141,6 +167,7 @@ def _write(target: Path, done: Sequence[Score], laws: Matrix | None) -> None:
     plain = {"scores": as_json(done)}
     if laws is not None:
         plain["matrix"] = [
-            {"bug": bug, "laws": sorted(caught_by)} for bug, caught_by in laws.catches.items()
+            {"bug": bug, "laws": sorted(caught_by[False])}
+            for bug, caught_by in laws.catches.items()
         ]
     target.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")

@@ -22,8 +22,12 @@ from reference.program import Outcome, Program
 from reference.row_config import RowCacheConfig
 from reference.run import run_on
 
+TOP = 3
+"""The level at which everything is seen."""
 
-def _declared(name: str, cache: str, level: int, rules: Rules, own_hash: bool) -> Declaration:
+
+def declared(name: str, cache: str, level: int, rules: Rules, own_hash: bool) -> Declaration:
+    """What an implementation under test says of itself: it offers everything, but perhaps not where it places rows."""
     settings = {field.name: ANY for field in fields(RowCacheConfig)}
     capabilities = EXPERT_CAPABILITIES | ROW_CAPABILITIES
     if own_hash:
@@ -43,10 +47,11 @@ class SeededCache:
         own_hash: it says that it places rows by a hash of its own, and takes no places.
     """
 
-    def __init__(self, bug: SeededBug | str, level: int = 3, own_hash: bool = False) -> None:
+    def __init__(self, bug: SeededBug | str, level: int = TOP, own_hash: bool = False) -> None:
         self.bug = BUGS[bug] if isinstance(bug, str) else bug
+        self.own_hash = own_hash
         named = (self.bug.id, self.bug.cache)
-        self.declaration = _declared(*named, level, self.bug.rules, own_hash)
+        self.declaration = declared(*named, level, self.bug.rules, own_hash)
 
     def run(self, program: Program) -> Outcome:
         """Its outcome."""
@@ -65,7 +70,7 @@ class Variant:
 
     def __init__(self, part: Part, cache: str) -> None:
         self.part = part
-        self.declaration = _declared(part.__name__, cache, 3, PROPOSAL_RULES, own_hash=False)
+        self.declaration = declared(part.__name__, cache, TOP, PROPOSAL_RULES, own_hash=False)
 
     def run(self, program: Program) -> Outcome:
         """Its outcome."""

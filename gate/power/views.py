@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from fixtures.seeded_bugs.registry import SeededBug
 from gate.judging.judge import Judge, laws_of
 from gate.power.seeded import SeededCache
-from reference.laws import EXPERT, ROW
-
-LOCKSTEP = ("lockstep/reference", "row-lockstep/reference")
+from gate.power.trial import LOCKSTEP, Trial
+from reference.laws import EXPERT, ROW, Law
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,28 @@ class View:
     own_hash: bool = False
     cases: int = 60
 
-    def judge(self, bug: SeededBug) -> Judge:
-        """A judge of one bug with the laws of this view."""
-        seeded = SeededCache(bug, self.level, self.own_hash)
-        laws = laws_of(seeded.declaration)
-        return Judge(seeded, [law for law in laws if self.lockstep or law.id not in LOCKSTEP])
+    def seeded(self, bug: SeededBug) -> SeededCache:
+        """A bug as it is looked at."""
+        return SeededCache(bug, self.level, self.own_hash)
+
+    def first_broken(self, trial: Trial) -> str | None:
+        """The first law that a bug breaks on a program when it is looked at from here; None where none does."""
+        bug = trial.seeded.bug
+        laws = laws_from(self, bug)
+        broken = trial.first_broken(laws, self.level)
+        if broken is None or not self.own_hash:
+            return broken
+        fault = Judge(self.seeded(bug), laws).judge(
+            trial.program
+        )  # it knows what only the hash did
+        return fault.law.id if fault else None
+
+
+@lru_cache(maxsize=1024)
+def laws_from(view: View, bug: SeededBug) -> tuple[Law, ...]:
+    """The laws that a bug is held to."""
+    laws = laws_of(view.seeded(bug).declaration)
+    return tuple(law for law in laws if view.lockstep or law.id not in LOCKSTEP)
 
 
 GATE = View("gate", "all laws, level 3", 3, {EXPERT: 1.0, ROW: 1.0})
