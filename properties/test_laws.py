@@ -15,6 +15,7 @@ from hypothesis import given, settings
 
 from fixtures import expert_programs, row_programs
 from fixtures.expert_tokens import token_program
+from fixtures.long_programs import BITS, long_expert_program, long_row_program
 from fixtures.profiles import FIND, SEEDS
 from gate.connect.connecting import connect
 from gate.connect.implementation import BUILT_IN_RULES
@@ -172,6 +173,31 @@ def test_row_cache_by_chance(row: Subject, shape: Shape, record: Record, tell: T
     record.add(row, judge)
     if fault is not None:
         tell(row, fault)
+
+
+@pytest.mark.parametrize("bits", BITS)
+def test_expert_cache_at_length(
+    expert: Subject, bits: int, record: Record, tell: Tell, more_than_quick: None
+) -> None:
+    """Every law of the expert cache holds when a clock of 15 or 16 bits would wrap."""
+    rules = expert.implementation.declaration.rules
+    _hold_once(expert, long_expert_program(Random(bits), rules, bits), record, tell)
+
+
+@pytest.mark.parametrize("bits", BITS)
+def test_row_cache_at_length(
+    row: Subject, bits: int, record: Record, tell: Tell, more_than_quick: None
+) -> None:
+    """Every law of the row cache holds when a clock of 15 or 16 bits would wrap."""
+    _hold_once(row, long_row_program(Random(bits), bits), record, tell)
+
+
+def _hold_once(subject: Subject, program: Program, record: Record, tell: Tell) -> None:
+    judge, fitted = subject.judge(), subject.fitted(program)
+    fault = judge.judge(fitted) if fitted is not None else None
+    record.add(subject, judge)
+    if fault is not None:
+        tell(subject, subject.smallest(judge, fault))
 
 
 def _hold(subject: Subject, make: Callable[[Random], Program], record: Record, tell: Tell) -> None:

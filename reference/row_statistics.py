@@ -68,6 +68,7 @@ def fill(case: Case) -> Findings:
     "row-statistics/two-sets-fill-more",
     0,
     all_of(ANY_SETS, FEW_WAYS, ONE_CANDIDATE, "candidate_sets=2", *RESIDENTS),
+    again=True,
 )
 def two_sets_fill_more(case: Case) -> Findings:
     """At equal bytes two candidate sets keep more of the same rows than one."""
@@ -76,7 +77,10 @@ def two_sets_fill_more(case: Case) -> Findings:
 
 
 @LAWS.law(
-    "row-statistics/more-ways-fill-more", 0, all_of(ANY_SETS, ANY_WAYS, ONE_CANDIDATE, *RESIDENTS)
+    "row-statistics/more-ways-fill-more",
+    0,
+    all_of(ANY_SETS, ANY_WAYS, ONE_CANDIDATE, *RESIDENTS),
+    again=True,
 )
 def more_ways_fill_more(case: Case) -> Findings:
     """At equal bytes half as many sets of twice the ways keep more of the same rows."""

@@ -20,9 +20,8 @@ from gate.bulk.lockstep import is_reference
 from gate.bulk.row_draws import draw_row_runs
 from gate.bulk.work import Judged, opened
 from gate.connect.implementation import Failure
-from gate.judging.judge import EVERY_OPERATION_ANSWERS, Fault, Judge, laws_of
+from gate.judging.judge import EVERY_OPERATION_ANSWERS, LOCKSTEP, Fault, Judge, laws_of
 from gate.judging.subject import Subject
-from gate.power.trial import LOCKSTEP
 from reference.expert_config import EXACT_BYTES, Rules
 from reference.laws import EXPERT, Broken
 from reference.program import Program

@@ -9,9 +9,8 @@ from random import Random
 from fixtures import expert_programs, row_programs
 from gate.bulk.faults import plain
 from gate.bulk.work import Judged, opened
-from gate.judging.judge import Judge, laws_of
+from gate.judging.judge import LOCKSTEP, Judge, laws_of
 from gate.judging.subject import Subject
-from gate.power.trial import LOCKSTEP
 from reference.expert_config import Rules
 from reference.laws import EXPERT, Law
 from reference.program import Program, times

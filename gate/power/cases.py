@@ -13,11 +13,12 @@ from hypothesis import given, seed, settings
 
 from fixtures import expert_programs, row_programs
 from fixtures.expert_tokens import token_program
+from fixtures.long_programs import BITS, long_expert_program, long_row_program
 from fixtures.profiles import FIND, SEEDS, register
 from gate.connect.fitting import fit
 from gate.power.seeded import TOP, declared
 from reference.expert_config import Rules
-from reference.laws import EXPERT, ROW
+from reference.laws import EXPERT, LONG, ROW
 from reference.program import Outcome, Program, times
 from reference.row_config import RowCacheConfig
 from reference.run import run
@@ -33,8 +34,8 @@ TOKENS = "tokens"
 """The family of fixtures/expert_tokens.py."""
 
 
-LONG = 10_000
-"""Applied operations from which on a program counts as long: it costs as much as hundreds of others."""
+LONG_AFTER = 8
+"""After so many programs of each family come the long ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class TriedCase:
     @property
     def is_long(self) -> bool:
         """Does it hold a burst as long as 16 bits count?"""
-        return sum(map(times, self.program.operations)) >= LONG
+        return sum(map(times, self.program.operations)) > LONG
 
 
 @lru_cache(maxsize=4)
@@ -108,11 +109,21 @@ def censuses() -> tuple[TriedCase, ...]:
 
 
 def programs(cache: str, rules: Rules, run_seed: int) -> Iterator[tuple[str, Program]]:
-    """All programs of a run of the gate on one kind of cache, with their families, taken in turn."""
+    """All programs of a run of the gate on one kind of cache, its families in turn, the long ones among them."""
     families, make = _families(cache, rules)
-    for drawn in draws(run_seed):
+    for number, drawn in enumerate(draws(run_seed)):
+        if number == LONG_AFTER:
+            yield from _long_programs(cache, rules)
         for family in families:
             yield family, make(Random(drawn), family)
+
+
+def _long_programs(cache: str, rules: Rules) -> Iterator[tuple[str, Program]]:
+    for bits in sorted(BITS, reverse=True):
+        if cache == EXPERT:
+            yield "at length", long_expert_program(Random(bits), rules, bits)
+        else:
+            yield "at length", long_row_program(Random(bits), bits)
 
 
 def _families(cache: str, rules: Rules) -> tuple[list[str], Callable[[Random, str], Program]]:

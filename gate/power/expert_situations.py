@@ -150,8 +150,9 @@ def _of_the_model(config: ExpertConfig) -> Holds:
 
 def _of_the_order(case: Case) -> Holds:
     """Is it a program that the laws of the cliff speak of?"""
+    on = any(step.budget_before for step in case.steps)
     return {
-        "in-order-below-the-cliff": any(True for _ in no_hit_below(case)),
+        "in-order-below-the-cliff": on and any(True for _ in no_hit_below(case)),
         "in-order-from-a-cycle": any(True for _ in hit_from_one_cycle(case)),
     }
 

@@ -9,10 +9,10 @@ from multiprocessing import get_context
 from fixtures.seeded_bugs import BUGS
 from fixtures.seeded_bugs.registry import SeededBug
 from gate.connect.implementation import Failure
-from gate.judging.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS, Judge, laws_of
+from gate.judging.judge import ALL_LAWS, EVERY_OPERATION_ANSWERS, LOCKSTEP, Judge, laws_of
 from gate.power.cases import DERANDOMIZED, TriedCase, cases, censuses
 from gate.power.seeded import SeededCache
-from gate.power.trial import LOCKSTEP, Trial
+from gate.power.trial import Trial
 from gate.show import Progress
 from reference import row_statistics
 from reference.laws import ROW, SHARED_PLACEMENT, SHARED_SETS, Law

@@ -13,18 +13,8 @@ from gate.connect.implementation import Failure, at_level
 from gate.judging.judge import EVERY_OPERATION_ANSWERS
 from gate.power.cases import TriedCase
 from gate.power.seeded import TOP, SeededCache
-from reference import expert_relations, row_relations, row_statistics
 from reference.laws import Case, Law
 from reference.program import Answer, Outcome, Program
-
-LOCKSTEP = ("lockstep/reference", "row-lockstep/reference")
-RELATIONS = frozenset(
-    law.id
-    for file in (expert_relations, row_relations, row_statistics)
-    for law in file.LAWS.laws
-    if law.id not in LOCKSTEP
-)
-"""Laws that may run the implementation again, on another program."""
 
 NOWHERE = TOP + 1
 """Above every level: where answers that do not differ are seen to differ."""
@@ -84,7 +74,7 @@ class Trial:
             Failure: the bug does not answer, on this program or on another that the law runs.
         """
         case = self._case(level)
-        if law.id not in RELATIONS:
+        if not law.again:
             return self.differs_at <= level and any(law.judge(case))
         if self.differs_at == NOWHERE and not self.relate:
             return False

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from fixtures.seeded_bugs.registry import SeededBug
-from gate.judging.judge import Judge, laws_of
+from gate.judging.judge import LOCKSTEP, Judge, laws_of
 from gate.power.seeded import SeededCache
-from gate.power.trial import LOCKSTEP, Trial
+from gate.power.trial import Trial
 from reference.laws import EXPERT, ROW, Law
 
 
