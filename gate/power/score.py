@@ -10,7 +10,7 @@ from multiprocessing import get_context
 from fixtures.seeded_bugs import BUGS, VARIANTS
 from gate.connect.implementation import BUILT_IN_RULES, BuiltIn, Implementation
 from gate.judging.judge import Judge
-from gate.power.cases import MOST_CASES, cases
+from gate.power.cases import DERANDOMIZED, MOST_CASES, cases
 from gate.power.seeded import SeededCache, Variant
 from gate.power.trial import Trial
 from gate.power.views import GATE, VIEWS, View
@@ -101,13 +101,18 @@ def unmodified() -> list[Implementation]:
 
 
 def false_alarms(seed: int, most_cases: int = MOST_CASES) -> list[str]:
-    """What the gate says of the unmodified implementations in one run: nothing, if it is right."""
+    """What the gate says of the unmodified implementations in one run: nothing, if it is right.
+
+    The long programs are the same in every run, and judged in the derandomized one.
+    """
     alarms = []
     for implementation in unmodified():
         declared = implementation.declaration
         judge = Judge.of(implementation)
         tried = cases(declared.cache, declared.rules, seed)[:most_cases]
         for number, case in enumerate(tried, 1):
+            if case.is_long and seed != DERANDOMIZED:
+                continue
             fault = judge.judge(case.program)
             if fault is not None:
                 alarms.append(f"{declared.name}, seed {seed}, case {number}: {fault.law.id}")

@@ -64,7 +64,7 @@ VIEWS = (
     View("L2", "all laws, level 2", 2, {EXPERT: 0.95, ROW: 0.9}),
     View("L1", "all laws, level 1", 1, {EXPERT: 0.95, ROW: 0.9}),
     View("L0", "all laws, counters alone", 0, {EXPERT: 0.8, ROW: 0.75}),
-    View("hash", "own hash, level 1", 1, {ROW: 0.3}, own_hash=True, cases=40),
+    View("hash", "own hash, level 1", 1, {ROW: 0.3}, own_hash=True, cases=24),
     View(
         "free", "without lockstep, level 3", 3, {EXPERT: 0.9, ROW: 0.4}, lockstep=False, cases=100
     ),
