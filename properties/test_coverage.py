@@ -93,7 +93,7 @@ def test_coverage_counts_programs_and_times() -> None:
 
 
 def test_the_command_prints_the_table(
-    capsys: pytest.CaptureFixture[str], more_than_quick: None
+    capsys: pytest.CaptureFixture[str], only_nightly: None
 ) -> None:
     """`cachegate power --coverage` tells each situation in words, with how often it was reached."""
     main(["power", "--coverage", "--bug", "O-E06", "--seeds", "0", "--no-matrix", "-n", "1"])

@@ -209,7 +209,9 @@ def test_other_rules_leave_no_gap(rules: object) -> None:
 @pytest.mark.parametrize(
     "name, value", [(name, value) for name, values in SETTINGS.items() for value in values]
 )
-def test_a_setting_that_is_built_in_leaves_no_gap(name: str, value: str) -> None:
+def test_a_setting_that_is_built_in_leaves_no_gap(
+    name: str, value: str, only_nightly: None
+) -> None:
     """A row cache with one choice built in: all that is still judged is exercised."""
     declared = whole(ROW)
     fixed = replace(declared, row_settings=declared.row_settings | {name: value})

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import TypeVar
 
 from reference.expert_config import ExpertConfig
-from reference.program import Answer, Outcome, Program, times
+from reference.program import Answer, Outcome, Program
 from reference.row_timeline import RowStep, row_timeline
 from reference.timeline import Step, timeline
 
@@ -34,9 +34,6 @@ Needs = tuple[tuple[str, ...], ...]
 Each is a capability (`pins`), a column (`column hits`), a level (`level 1`), a rule (`budget=cycles`) or a setting
 (`admission=no`) of programs that it can be given, or one of the names above.
 """
-
-LONG = 10_000
-"""A program that applies more operations than this is long."""
 
 Run = Callable[[Program], Outcome]
 """Runs a program on the implementation under judgement."""
@@ -82,11 +79,6 @@ class Case:
         if isinstance(program.config, ExpertConfig):
             return cls(program, outcome, timeline(program), run)
         return cls(program, outcome, (), run, row_timeline(program))
-
-    @property
-    def is_long(self) -> bool:
-        """Does running it take so long that nobody wants to run it again?"""
-        return sum(map(times, self.program.operations)) > LONG
 
     def around(self) -> Iterator[tuple[Step, Answer, Answer]]:
         """Each step of an expert cache with the answers before and after it."""

@@ -173,12 +173,21 @@ Plain = ExpertOperation | RowOperation
 Operation = Plain | Repeat
 
 
+LONG = 10_000
+"""A program that applies more operations than this is long."""
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """A configuration and the operations to run on a cache opened with it."""
 
     config: ExpertConfig | RowCacheConfig
     operations: tuple[Operation, ...] = ()
+
+    @property
+    def is_long(self) -> bool:
+        """Does running it take so long that nobody wants to run it again and again?"""
+        return sum(map(times, self.operations)) > LONG
 
 
 @dataclass(frozen=True, slots=True)

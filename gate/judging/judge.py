@@ -150,7 +150,7 @@ class Judge:
 
     def _findings(self, law: Law, case: Case) -> Iterator[Finding]:
         """What a law finds; of a cache whose hash is its own, what does not hang on it."""
-        if law.again and case.is_long:
+        if law.again and case.program.is_long:
             return
         known = self.implementation.declaration.places_are_known
         namings = 0 if known else namings_needed(law, case)

@@ -30,6 +30,9 @@ from reference.sizing import ModelShape
 MAX_TRIALS = 20_000
 """Runs after which it stops with what it has, for implementations that fail at random."""
 
+FEW = 8
+"""Operations that a reader takes in; a program with more is worth more trials."""
+
 Fails = Callable[[Program], bool]
 
 
@@ -82,7 +85,7 @@ def candidates(program: Program) -> Iterator[Program]:
     for at in range(len(program.operations)):
         kept = program.operations[:at] + program.operations[at + 1 :]
         yield Program(program.config, kept)
-    for operations in _fewer(program.operations):
+    for operations in (*_fewer(program.operations), *_detours(program.operations)):
         yield Program(program.config, operations)
     yield from _configurations(program)
     for at, operation in enumerate(program.operations):
@@ -129,6 +132,16 @@ def _fewer(operations: tuple[Operation, ...]) -> Iterator[tuple[Operation, ...]]
                 longer = Repeat(min(count, MAX_REPEAT), plain(burst))
                 changed = (*operations[:at], longer, *operations[at + 1 :])
                 yield changed[:gone] + changed[gone + 1 :]
+
+
+def _detours(operations: tuple[Operation, ...]) -> Iterator[tuple[Operation, ...]]:
+    """Of a program that is still long: one of its operations in place of several in a row."""
+    if len(operations) <= FEW:
+        return
+    for size in (4, 3, 2):
+        for at in range(len(operations) - size + 1):
+            for one in dict.fromkeys(operations):
+                yield (*operations[:at], one, *operations[at + size :])
 
 
 # --- operations -----------------------------------------------------------------------------------

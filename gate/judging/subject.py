@@ -19,6 +19,9 @@ from reference.program import Program
 MAX_TRIALS_OF_A_HANG = 8
 """Runs a shrink may take where each costs a deadline."""
 
+MAX_TRIALS_WHEN_LONG = 60
+"""The same where each run costs half a second (fixtures/long_programs.py, which are small as they are)."""
+
 
 @dataclass(slots=True)
 class Subject:
@@ -59,7 +62,8 @@ class Subject:
 
     def smallest(self, judge: Judge, fault: Fault) -> Fault:
         """The same fault on a program that no longer shrinks; of the same kind, where such a program is small."""
-        trials = MAX_TRIALS_OF_A_HANG if fault.verdict == HANG else MAX_TRIALS
+        trials = MAX_TRIALS_WHEN_LONG if fault.program.is_long else MAX_TRIALS
+        trials = MAX_TRIALS_OF_A_HANG if fault.verdict == HANG else trials
         alike = self._shrunk(judge, fault, trials, {kind_of(fault)})
         is_small = len(alike.program.operations) <= MAX_OPERATIONS
         return alike if is_small else self._shrunk(judge, alike, trials, None)

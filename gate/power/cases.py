@@ -18,8 +18,8 @@ from fixtures.profiles import FIND, SEEDS, register
 from gate.connect.fitting import fit
 from gate.power.seeded import TOP, declared
 from reference.expert_config import Rules
-from reference.laws import EXPERT, LONG, ROW
-from reference.program import Outcome, Program, times
+from reference.laws import EXPERT, ROW
+from reference.program import Outcome, Program
 from reference.program_text import format_program, parse
 from reference.row_config import RowCacheConfig
 from reference.run import run
@@ -35,8 +35,8 @@ TOKENS = "tokens"
 """The family of fixtures/expert_tokens.py."""
 
 
-LONG_AFTER = 7
-"""After so many programs of each family come the long ones."""
+LONG_AFTER = {EXPERT: 9, ROW: 7}
+"""After so many programs of each family come the long ones: late, as every bug not caught by then pays for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class TriedCase:
     @property
     def is_long(self) -> bool:
         """Does it hold a burst as long as 16 bits count?"""
-        return sum(map(times, self.program.operations)) > LONG
+        return self.program.is_long
 
 
 @lru_cache(maxsize=4)
@@ -94,8 +94,7 @@ def cases(cache: str, rules: Rules, run_seed: int) -> tuple[TriedCase, ...]:
 
 def _expected(program: Program) -> Outcome:
     """What the reference answers; to the long programs, which are those of every run, it is asked once."""
-    is_long = sum(map(times, program.operations)) > LONG
-    return _expected_of(format_program(program)) if is_long else run(program)
+    return _expected_of(format_program(program)) if program.is_long else run(program)
 
 
 @lru_cache(maxsize=16)
@@ -124,7 +123,7 @@ def programs(cache: str, rules: Rules, run_seed: int) -> Iterator[tuple[str, Pro
     """All programs of a run of the gate on one kind of cache, its families in turn, the long ones among them."""
     families, make = _families(cache, rules)
     for number, drawn in enumerate(draws(run_seed)):
-        if number == LONG_AFTER:
+        if number == LONG_AFTER[cache]:
             yield from _long_programs(cache, rules)
         for family in families:
             yield family, make(Random(drawn), family)

@@ -19,7 +19,7 @@ from reference.laws import ROW, SHARED_PLACEMENT, SHARED_SETS, Law
 from reference.program_text import parse
 from reference.run import run
 
-MOST_CASES = 60
+MOST_CASES = 44
 """Cases of the derandomized run a law is tried on beside the bug's own witness, the long ones left out."""
 
 COUNTED_IN_A_CENSUS = ("row_sets",)
@@ -104,7 +104,7 @@ def catchers(bug_id: str, most_cases: int = MOST_CASES) -> tuple[str, Catchers]:
         trial = Trial.of(SeededCache(bug), case, number)
         shared.take(trial)
         if own.waiting:
-            own.take(trial.with_own_hash(case, number))
+            own.take(trial.with_own_hash(case))
     shared.caught |= _catchers_by_chance(bug)
     own.caught |= shared.caught.difference(law.id for law in placed)
     return bug_id, {False: frozenset(shared.caught), True: frozenset(own.caught)}

@@ -86,7 +86,7 @@ def _others(bug_id: str, seed: int, views: Sequence[View]) -> dict[str, Caught |
             continue
         trial = Trial.of(SeededCache(bug), case, number)
         for view in waiting:
-            seen = trial.with_own_hash(case, number) if view.own_hash else trial
+            seen = trial.with_own_hash(case) if view.own_hash else trial
             law = view.first_broken(seen)
             if law is not None:
                 found[view.id] = Caught(law, number, case.family, 0.0)

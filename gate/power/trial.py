@@ -53,12 +53,12 @@ class Trial:
         relate = number <= RELATED_CASES and not case.is_long
         return cls(seeded, case.program, outcome, _differs_at(outcome, case.expected), relate)
 
-    def with_own_hash(self, case: TriedCase, number: int) -> Trial:
-        """The same where the bug places rows by a hash of its own."""
+    def with_own_hash(self, case: TriedCase) -> Trial:
+        """The same where the bug places rows by a hash of its own, which laws that relate several runs do not see."""
         seeded = SeededCache(self.seeded.bug, own_hash=True)
         if case.own_hash is None:
             return replace(self, seeded=seeded)
-        return Trial.of(seeded, case.own_hash, number)
+        return Trial.of(seeded, case.own_hash, number=RELATED_CASES + 1)
 
     def first_broken(self, laws: Iterable[Law], level: int) -> str | None:
         """The first law that breaks, as seen from a level; None where none does."""
